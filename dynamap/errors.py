@@ -21,13 +21,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, Flag, auto
 from typing import Any, Literal, TypeVar
 
 from dynamap.markers import Write
 
 __all__ = [
     "ConditionFailed",
+    "Conflict",
     "ConflictingUpdate",
     "CursorError",
     "DeadlineExceeded",
@@ -57,6 +58,14 @@ __all__ = [
 M = TypeVar("M")
 
 
+class Conflict(Flag):
+    """What kind of race refused a write: `retry_on_conflict(on=...)` reruns by it."""
+
+    VERSION = auto()
+    TRANSACTION = auto()
+    CONDITION = auto()
+
+
 def _rebuild(cls: type[DynamapError], args: tuple[Any, ...], state: dict[str, Any]) -> DynamapError:
     error = cls.__new__(cls, *args)
     error.args = args
@@ -67,12 +76,14 @@ def _rebuild(cls: type[DynamapError], args: tuple[Any, ...], state: dict[str, An
 class DynamapError(Exception):
     """Everything that dynamap raises on purpose.
 
-    `runs` says how often `retry_on_conflict` ran the function before it gave up; 1 where nothing was rerun.
+    `conflict` is the kind of race that it reports, None for what is no conflict. `runs` says how often
+    `retry_on_conflict` ran the function before it gave up; 1 where nothing was rerun.
     """
 
+    conflict: Conflict | None = None
     runs: int = 1
 
-    def __init__(self, message: str = "", **data: Any) -> None:
+    def __init__(self, message: str = "", /, **data: Any) -> None:
         super().__init__(message)
         self.__dict__.update(data)
 
@@ -147,6 +158,7 @@ class ItemNotFound(DynamapError):
 class ConditionFailed(DynamapError):
     """A condition refused the write, nothing was written; `seen` is the entity that stood there, or None."""
 
+    conflict = Conflict.CONDITION
     seen: object = None
 
 
@@ -157,9 +169,13 @@ class ItemAlreadyExists(ConditionFailed):
 class VersionConflict(ConditionFailed):
     """The item is no longer the one that was read: it has another version, or is gone (`seen` is None)."""
 
+    conflict = Conflict.VERSION
+
 
 class TransactionConflict(DynamapError):
     """A transaction was working on the item; nothing was written."""
+
+    conflict = Conflict.TRANSACTION
 
 
 class Reason(Enum):
