@@ -1,0 +1,306 @@
+"""Field references, and the conditions and values that are made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sized
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from types import MemberDescriptorType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, get_origin, overload
+from uuid import UUID
+
+from dynamap.expressions.nodes import (
+    And,
+    AttributeType,
+    BeginsWith,
+    Between,
+    Compare,
+    Contains,
+    Exists,
+    Membership,
+    Node,
+    Not,
+    Operand,
+    Or,
+    TypeIs,
+    Value,
+)
+
+__all__ = ["Condition", "F", "Field", "KeyCondition", "OrElse", "Size", "Sum", "Term"]
+
+T = TypeVar("T")
+U = TypeVar("U")
+M = TypeVar("M")
+
+# What a method is for is said by a covariant base as self type: Operand[str | None] takes str, NewType, Literal and
+# Optional alike. A bounded TypeVar there is not checked by mypy: F(Stock.count).begins_with("x") would pass.
+Number: TypeAlias = "int | float | Decimal"
+Ordered: TypeAlias = "str | bytes | int | float | Decimal | date | time | timedelta | UUID | Enum | None"
+MYPY = False  # mypy takes it for True
+
+
+class Condition:
+    """A condition on one item; combine several with `&`, `|` and `~`."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition(And((self.node, _node_of(other, "&"))))
+
+    def __or__(self, other: Condition) -> Condition:
+        return Condition(Or((self.node, _node_of(other, "|"))))
+
+    def __invert__(self) -> Condition:
+        return Condition(Not(self.node))
+
+    # To pyright a __bool__ that answers no bool, so that `if condition` is an error in every mode; to mypy none at all,
+    # so that its truthy-bool rule reports it. NoReturn would make mypy skip the rest of the user's function in silence.
+    if TYPE_CHECKING:
+        if not MYPY:
+
+            def __bool__(self) -> str: ...
+
+    else:
+
+        def __bool__(self):
+            msg = "a Condition has no truth value; combine conditions with & | ~ instead of and, or, not"
+            raise TypeError(msg)
+
+
+def _node_of(other: object, operator: str) -> Node:
+    if isinstance(other, Condition):
+        return other.node
+    msg = f"{operator} combines two Conditions; got {type(other).__name__}"
+    raise TypeError(msg)
+
+
+class KeyCondition(Condition):
+    """A comparison that `Query.range` takes too."""
+
+    __slots__ = ()
+
+
+class Term(Value[T]):
+    """A field or an or_else: DynamoDB adds and subtracts exactly two of them, so a sum is no Term again."""
+
+    __slots__ = ()
+
+    def __add__(self: Value[Number], other: T | int | Term[T]) -> Value[T]:
+        return Sum(self, "+", other)
+
+    def __sub__(self: Value[Number], other: T | int | Term[T]) -> Value[T]:
+        return Sum(self, "-", other)
+
+    def __radd__(self: Value[Number], other: T | int) -> Value[T]:
+        return Sum(other, "+", self)
+
+    def __rsub__(self: Value[Number], other: T | int) -> Value[T]:
+        return Sum(other, "-", self)
+
+
+class Sum(Value[T]):
+    """A sum or difference of exactly two operands."""
+
+    __slots__ = ("left", "right", "sign")
+
+    def __init__(self, left: object, sign: str, right: object) -> None:
+        self.left, self.sign, self.right = left, sign, right
+
+
+class OrElse(Term[T]):
+    """A field, or a default where the item has no such attribute (`if_not_exists`)."""
+
+    __slots__ = ("default", "field")
+
+    def __init__(self, field: Field[Any], default: object) -> None:
+        self.field, self.default = field, default
+
+
+class Size(Operand[int]):
+    """The size of a field: characters, bytes, or elements."""
+
+    __slots__ = ("field",)
+
+    def __init__(self, field: Operand[Sized | None]) -> None:
+        self.field = field
+
+    def eq(self, other: int | Operand[int]) -> Condition:
+        return Condition(Compare("=", self, other))
+
+    def ne(self, other: int | Operand[int]) -> Condition:
+        return Condition(Compare("<>", self, other))
+
+    def lt(self, other: int | Operand[int]) -> Condition:
+        return Condition(Compare("<", self, other))
+
+    def le(self, other: int | Operand[int]) -> Condition:
+        return Condition(Compare("<=", self, other))
+
+    def gt(self, other: int | Operand[int]) -> Condition:
+        return Condition(Compare(">", self, other))
+
+    def ge(self, other: int | Operand[int]) -> Condition:
+        return Condition(Compare(">=", self, other))
+
+    def between(self, low: int | Operand[int], high: int | Operand[int]) -> Condition:
+        return Condition(Between(self, low, high))
+
+
+class Field(Term[T], Operand[T]):
+    """A reference to a field, or to a path inside one.
+
+    Invariant in T: that is what makes `.set(F(Account.balance), "x")` an error.
+    """
+
+    __slots__ = ("owner", "path")
+
+    def __init__(self, owner: type[Any], path: tuple[str | int, ...]) -> None:
+        self.owner, self.path = owner, path
+
+    def __repr__(self) -> str:
+        return f"F({self.owner.__name__}: {'.'.join(map(str, self.path))})"
+
+    def eq(self, other: T | Operand[T | None]) -> KeyCondition:
+        """Equal to a value or to another field; `eq(None)` holds where reading would give None."""
+        return KeyCondition(Compare("=", self, other))
+
+    def ne(self, other: T | Operand[T | None]) -> Condition:
+        """Not equal; true as well where the item has no such attribute, as DynamoDB defines `<>`."""
+        return Condition(Compare("<>", self, other))
+
+    def lt(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        return KeyCondition(Compare("<", self, other))
+
+    def le(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        return KeyCondition(Compare("<=", self, other))
+
+    def gt(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        return KeyCondition(Compare(">", self, other))
+
+    def ge(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        return KeyCondition(Compare(">=", self, other))
+
+    def between(self: Operand[Ordered], low: T | Operand[T | None], high: T | Operand[T | None]) -> KeyCondition:
+        """From low to high, both included; low above high is a RequestError, as it is one of the service's."""
+        return KeyCondition(Between(self, low, high))
+
+    def is_in(self, first: T | Operand[T | None], /, *rest: T | Operand[T | None]) -> Condition:
+        """One of up to 100 values."""
+        return Condition(Membership(self, (first, *rest)))
+
+    def exists(self) -> Condition:
+        return Condition(Exists(self, expected=True))
+
+    def not_exists(self) -> Condition:
+        return Condition(Exists(self, expected=False))
+
+    def attribute_type(self, kind: AttributeType) -> Condition:
+        return Condition(TypeIs(self, kind))
+
+    def size(self: Operand[Sized | None]) -> Size:
+        return Size(self)
+
+    def not_exists_or_lt(self: Operand[Ordered], other: T | Operand[T | None]) -> Condition:
+        return Condition(Or((Exists(self, expected=False), Compare("<", self, other))))
+
+    def not_exists_or_le(self: Operand[Ordered], other: T | Operand[T | None]) -> Condition:
+        return Condition(Or((Exists(self, expected=False), Compare("<=", self, other))))
+
+    def not_exists_or_eq(self, other: T | Operand[T | None]) -> Condition:
+        return Condition(Or((Exists(self, expected=False), Compare("=", self, other))))
+
+    @overload
+    def begins_with(self: Operand[str | None], prefix: str) -> KeyCondition: ...
+    @overload
+    def begins_with(self: Operand[bytes | None], prefix: bytes) -> KeyCondition: ...
+    def begins_with(self, prefix: Any) -> KeyCondition:
+        return KeyCondition(BeginsWith(self, prefix))
+
+    # one overload per container: a union as self type lets mypy pass contains(1) on list[str]
+    @overload
+    def contains(self: Field[list[U]], item: U) -> Condition: ...
+    @overload
+    def contains(self: Field[list[U] | None], item: U) -> Condition: ...
+    @overload
+    def contains(self: Field[set[U]], item: U) -> Condition: ...
+    @overload
+    def contains(self: Field[set[U] | None], item: U) -> Condition: ...
+    @overload
+    def contains(self: Field[frozenset[U]], item: U) -> Condition: ...
+    @overload
+    def contains(self: Field[frozenset[U] | None], item: U) -> Condition: ...
+    @overload
+    def contains(self: Field[tuple[U, ...]], item: U) -> Condition: ...
+    @overload
+    def contains(self: Field[tuple[U, ...] | None], item: U) -> Condition: ...
+    @overload
+    def contains(self: Operand[str | None], item: str) -> Condition: ...
+    @overload
+    def contains(self: Operand[bytes | None], item: bytes) -> Condition: ...
+    def contains(self, item: Any) -> Condition:
+        return Condition(Contains(self, item))
+
+    @overload
+    def or_else(self: Field[U | None], default: U | Field[U]) -> OrElse[U]: ...
+    @overload
+    def or_else(self: Field[U], default: U | Field[U]) -> OrElse[U]: ...
+    def or_else(self, default: Any) -> OrElse[Any]:
+        """This field, or a default where the item has no such attribute."""
+        return OrElse[Any](self, default)
+
+
+class _Recorder:
+    """Stands for an instance inside the lambda of F and remembers the path that was taken."""
+
+    __slots__ = ("dynamap_path_",)
+
+    def __init__(self, *path: str | int) -> None:
+        self.dynamap_path_ = path
+
+    def __getattr__(self, name: str) -> _Recorder:
+        if name.startswith("__") and name.endswith("__"):
+            raise AttributeError(name)
+        return _Recorder(*self.dynamap_path_, name)
+
+    def __getitem__(self, step: str | int) -> _Recorder:
+        return _Recorder(*self.dynamap_path_, step)
+
+    def __iter__(self) -> NoReturn:
+        msg = "the lambda of F(X, lambda x: ...) may only follow attributes, list items and map keys"
+        raise TypeError(msg)
+
+    def __call__(self, *_args: object, **_kwargs: object) -> NoReturn:
+        msg = f"the lambda of F(X, lambda x: ...) calls {'.'.join(map(str, self.dynamap_path_))}(): it may only follow attributes, list items and map keys"
+        raise TypeError(msg)
+
+
+@overload
+def F(attribute: T, /) -> Field[T]: ...
+@overload
+def F(model: type[M], pick: Callable[[M], T], /) -> Field[T]: ...
+def F(subject: Any, pick: Callable[[Any], Any] | None = None, /) -> Field[Any]:
+    """A reference to a field: `F(Account.balance)`, or `F(Order, lambda o: o.address.city)` for any class and any path.
+
+    The short form works on classes that @entity made, whose slot descriptors know their name and owner; anything else
+    raises a TypeError that shows the long form.
+    """
+    if pick is not None:
+        model = get_origin(subject) or subject
+        picked = pick(_Recorder())
+        if not isinstance(picked, _Recorder) or not picked.dynamap_path_:
+            msg = f"F({model.__name__}, lambda x: ...) must return one attribute path; got {type(picked).__name__}"
+            raise TypeError(msg)
+        return Field(model, picked.dynamap_path_)
+    if isinstance(subject, MemberDescriptorType) and "__dynamap__" in vars(subject.__objclass__):
+        return Field(subject.__objclass__, (subject.__name__,))
+    msg = (
+        f"F() takes an attribute of an @entity class, as in F(Account.balance); got {type(subject).__name__}. "
+        f"For other classes write F(Model, lambda m: m.attribute)"
+    )
+    raise TypeError(msg)
+
+

@@ -1,0 +1,135 @@
+"""What an expression says: frozen nodes that know no text. The compiler gives them one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias, TypeVar
+
+__all__ = [
+    "Action",
+    "Add",
+    "And",
+    "AttributeType",
+    "Between",
+    "BeginsWith",
+    "Compare",
+    "Contains",
+    "Exists",
+    "Membership",
+    "Node",
+    "Not",
+    "Operand",
+    "Operator",
+    "Or",
+    "Remove",
+    "Set",
+    "TypeIs",
+    "Value",
+]
+
+T_co = TypeVar("T_co", covariant=True)
+
+Operator: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
+AttributeType: TypeAlias = Literal["S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"]
+
+
+class Operand(Generic[T_co]):
+    """What a field may be compared with: a field or the size of one."""
+
+    __slots__ = ()
+
+
+class Value(Generic[T_co]):
+    """What may stand on the right of a set: a field, an or_else, or a sum of two."""
+
+    __slots__ = ()
+
+
+# ---- conditions; an operand is a Field, a Size, or a plain value that the field beside it knows how to encode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare:
+    operator: Operator
+    left: Operand[object]
+    right: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Between:
+    operand: Operand[object]
+    low: object
+    high: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Membership:
+    operand: Operand[object]
+    candidates: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exists:
+    field: Operand[object]
+    expected: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeIs:
+    field: Operand[object]
+    kind: AttributeType
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BeginsWith:
+    field: Operand[object]
+    prefix: str | bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contains:
+    field: Operand[object]
+    item: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class And:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Or:
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Not:
+    part: Node
+
+
+Node: TypeAlias = "Compare | Between | Membership | Exists | TypeIs | BeginsWith | Contains | And | Or | Not"
+
+
+# ---- actions of an update
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Set:
+    field: Operand[object]
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remove:
+    field: Operand[object]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Add:
+    """An amount to add to a number, or elements to add to a set."""
+
+    field: Operand[object]
+    what: tuple[object, ...]
+
+
+Action: TypeAlias = "Set | Remove | Add"

@@ -1,0 +1,165 @@
+"""@entity and @mapped: what a class says about itself, kept beside it until a Table asks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import attrs
+from typing_extensions import dataclass_transform
+
+from dynamap.codec import field_names
+from dynamap.errors import ModelError
+from dynamap.model.templates import template_fields
+
+__all__ = ["Declaration", "declaration_of", "entity", "mapped"]
+
+C = TypeVar("C", bound=type)
+M = TypeVar("M")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a class decorator was told."""
+
+    name: str | None
+    pk: str | None = None
+    sk: str | None = None
+    version: str | None = None
+    aliases: tuple[str, ...] = ()
+    abstract: bool = False
+
+
+_adopted: WeakKeyDictionary[type, Declaration] = WeakKeyDictionary()
+
+
+def declaration_of(cls: type) -> Declaration | None:
+    """What was declared on exactly this class; an inherited declaration does not count."""
+    declared: Declaration | None = cls.__dict__.get("__dynamap__")
+    return declared if declared is not None else _adopted.get(cls)
+
+
+def _keep_names(_cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
+    # attrs strips underscores from __init__'s parameters, the checkers' dataclass_transform does not: keep the field's name
+    return [
+        field.evolve(alias=field.name) if getattr(field, "alias_is_default", not field.alias) else field
+        for field in fields
+    ]
+
+
+@dataclass_transform(field_specifiers=(attrs.field,))
+def entity(
+    name: str | None = None,
+    /,
+    *,
+    pk: str | None = None,
+    sk: str | None = None,
+    version: str | None = None,
+    aliases: Sequence[str] = (),
+    abstract: bool = False,
+    frozen: bool = False,
+    kw_only: bool = False,
+    eq: bool = True,
+    order: bool = False,
+    init: bool = True,
+) -> Callable[[C], C]:
+    """Make the class a slotted attrs class and an entity.
+
+    *name* is the discriminator that is stored with every item, *aliases* are older ones that are still read. *pk* and
+    *sk* are key templates, *version* names the int field that guards writes. `abstract=True` makes a base class for
+    other entities. The rest is as attrs has it. Raises ModelError where the declaration cannot work.
+    """
+    declared = Declaration(name, pk, sk, version, tuple(aliases), abstract)
+
+    def decorate(cls: C) -> C:
+        if "__attrs_attrs__" in cls.__dict__ or "__dataclass_fields__" in cls.__dict__:
+            msg = (
+                f"@entity makes {cls.__qualname__} an attrs class itself, but it already is an attrs class or a "
+                f"dataclass; use @mapped(...) above @dataclass or @attrs.define"
+            )
+            raise ModelError(msg)
+        for base in cls.__mro__[1:]:
+            made_by_others = "__dataclass_fields__" in base.__dict__ or "__attrs_attrs__" in base.__dict__
+            if made_by_others and "__dynamap__" not in base.__dict__:
+                msg = (
+                    f"{cls.__qualname__} inherits fields from {base.__qualname__}, which @entity did not make: "
+                    f"decorate {base.__qualname__} with @entity(abstract=True), or use @mapped on both"
+                )
+                raise ModelError(msg)
+        made: Any = attrs.define(
+            cls,
+            slots=True,
+            frozen=frozen,
+            kw_only=kw_only,
+            eq=eq,
+            order=order,
+            init=init,
+            field_transformer=_keep_names,
+        )
+        _check(made, declared, decorator="@entity")
+        made.__dynamap__ = declared
+        result: C = made
+        return result
+
+    return decorate
+
+
+def mapped(
+    name: str | None = None,
+    /,
+    *,
+    pk: str | None = None,
+    sk: str | None = None,
+    version: str | None = None,
+    aliases: Sequence[str] = (),
+) -> Callable[[type[M]], type[M]]:
+    """Adopt a dataclass or attrs class as an entity; nothing is written onto it.
+
+    The arguments are those of `entity`. Raises ModelError where the declaration cannot work.
+    """
+    declared = Declaration(name, pk, sk, version, tuple(aliases))
+
+    def decorate(cls: type[M]) -> type[M]:
+        anything: Any = cls
+        if not (dataclasses.is_dataclass(anything) or attrs.has(anything)):
+            msg = (
+                f"@mapped adopts a dataclass or an attrs class; {cls.__qualname__} is neither: "
+                f"put @mapped above @dataclass, or use @entity"
+            )
+            raise ModelError(msg)
+        _check(cls, declared, decorator="@mapped")
+        _adopted[cls] = declared
+        return cls
+
+    return decorate
+
+
+def _check(cls: type, declared: Declaration, *, decorator: str) -> None:
+    """Everything that can be said before the annotations can be resolved."""
+    if declared.abstract:
+        if declared.name is not None or declared.pk is not None or declared.sk is not None:
+            msg = f"{cls.__qualname__} is abstract, so it has no items: leave out its name and its key templates"
+            raise ModelError(msg)
+        return
+    if not declared.name:
+        msg = (
+            f"{cls.__qualname__} needs a name, which is stored with every item as its discriminator: "
+            f'write {decorator}("{cls.__name__.upper()}", ...)'
+        )
+        raise ModelError(msg)
+    if not declared.pk:
+        msg = f'{cls.__qualname__} needs a partition key template, such as pk="{declared.name}#{{id}}"'
+        raise ModelError(msg)
+    names = field_names(cls)
+    for part, template in (("pk", declared.pk), ("sk", declared.sk)):
+        if template is not None:
+            template_fields(template, owner=cls.__qualname__, part=part, names=names)
+    if declared.version is not None and declared.version not in names:
+        msg = (
+            f"{cls.__qualname__}: version={declared.version!r} names no field; its fields are {', '.join(names)}: "
+            f"add `{declared.version}: int = 0`"
+        )
+        raise ModelError(msg)
