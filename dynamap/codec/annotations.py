@@ -1,0 +1,51 @@
+"""What `Annotated[...]` may say about a field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Attribute", "EpochMillis", "EpochSeconds", "Extras", "Normalize"]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """How a field is stored.
+
+    `name` is the attribute's name in DynamoDB, `aliases` are older names that are still read, in this order.
+    `encode` turns the field's value into a plain one (str, int, float, Decimal, bool, bytes, None, list, dict, set) and
+    `decode` turns what was stored back; None of an Optional passes by both. With `stored=False` nothing is written and
+    the field is recovered from a key.
+    """
+
+    name: str | None = None
+    aliases: tuple[str, ...] = ()
+    encode: Callable[[Any], Any] | None = None
+    decode: Callable[[Any], Any] | None = None
+    stored: bool = True
+
+
+@dataclass(frozen=True)
+class EpochSeconds:
+    """Stored as a Number of whole seconds since 1970, rounded up; on a datetime, an int or a float.
+
+    This is what DynamoDB's TTL takes. An int or float so large that it must be milliseconds is an EncodeError.
+    """
+
+
+@dataclass(frozen=True)
+class EpochMillis:
+    """Stored as a Number of whole milliseconds since 1970, rounded up; on a datetime, an int or a float."""
+
+
+@dataclass(frozen=True)
+class Normalize:
+    """Applies `function` to the value wherever it is written or looked up: stored values, keys and conditions alike."""
+
+    function: Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Extras:
+    """On a `dict[str, Any]` field: keeps the attributes that the class does not know, and writes them back."""

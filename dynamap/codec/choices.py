@@ -1,0 +1,135 @@
+"""Shapes of values out of a fixed choice: enums and literals."""
+
+from __future__ import annotations
+
+from enum import Enum, Flag
+from typing import Any
+
+import attrs
+
+from dynamap.codec.anything import AnyShape, scalar_wire, wire_key
+from dynamap.codec.failures import DecodeFailure, Wire, kind_of, refusal, with_article
+from dynamap.codec.paths import Path
+from dynamap.codec.shapes import Shape
+
+__all__ = ["EnumShape", "LiteralShape"]
+
+
+def _tags(wires: list[Wire]) -> tuple[str, ...]:
+    """Name each wire type once, in order."""
+    return tuple(dict.fromkeys(tag for wire in wires for tag in wire))
+
+
+@attrs.frozen
+class EnumShape(Shape):
+    """An Enum, stored by its members' values; a Flag by its number, combinations too.
+
+    A stored value that is no member goes through the class, so that `_missing_` can map old values.
+    """
+
+    cls: type[Enum]
+    _members: dict[tuple[str, Any], Enum] = attrs.field(init=False, repr=False, eq=False)
+
+    @_members.default
+    def _by_wire(self) -> dict[tuple[str, Any], Enum]:
+        return {wire_key(self._wire(member, ())): member for member in self.cls}
+
+    @property
+    def kind(self) -> str:
+        return self.cls.__qualname__
+
+    @property
+    def wire_types(self) -> tuple[str, ...]:
+        if issubclass(self.cls, Flag):
+            return ("N",)
+        return _tags([self._wire(member, ()) for member in self.cls])
+
+    def accepts(self, value: object) -> bool:
+        return isinstance(value, self.cls)
+
+    def _wire(self, member: Enum, path: Path) -> Wire:
+        wire = scalar_wire(member.value, path)
+        if wire is None:
+            problem = f"an enum with single plain values expected, one of {self.kind} is {with_article(kind_of(member.value))}"
+            raise refusal(path, problem + "; give the field Attribute(encode=, decode=)")
+        return wire
+
+    def encode(self, value: Any, path: Path = ()) -> Wire:
+        if not isinstance(value, self.cls):
+            raise self.unexpected(value, path)
+        return self._wire(value, path)
+
+    def decode(self, wire: Wire, path: Path = ()) -> Any:
+        self.take(wire, path)
+        member = self._members.get(wire_key(wire, path))
+        if member is not None:
+            return member
+        try:
+            return self.cls(AnyShape().decode(wire, path))
+        except ValueError as error:
+            problem = f"a member of {self.kind} expected, found a value that is none; add it, or map it in _missing_"
+            raise DecodeFailure(path, problem) from error
+
+    def remedy(self, value: object) -> str:  # noqa: ARG002
+        return f"use {self.kind}(value)"
+
+
+@attrs.frozen
+class LiteralShape(Shape):
+    """A Literal: each of its values is stored as what it is, enum members by value; 1, True and "1" are three."""
+
+    values: tuple[Any, ...]
+    _stored: dict[tuple[type, Any], Wire] = attrs.field(init=False, repr=False, eq=False)
+    _readable: dict[tuple[str, Any], Any] = attrs.field(init=False, repr=False, eq=False)
+
+    @_stored.default
+    def _wires(self) -> dict[tuple[type, Any], Wire]:
+        return {(type(value), value): _literal_wire(value) for value in self.values}
+
+    @_readable.default
+    def _by_wire(self) -> dict[tuple[str, Any], Any]:
+        return {wire_key(_literal_wire(value)): value for value in self.values}
+
+    @property
+    def kind(self) -> str:
+        return f"Literal[{', '.join(map(_shown, self.values))}]"
+
+    @property
+    def wire_types(self) -> tuple[str, ...]:
+        return _tags(list(self._stored.values()))
+
+    @property
+    def distinct(self) -> bool:
+        """Whether all values can be told apart once they are stored."""
+        return len(self._readable) == len(self._stored)
+
+    def accepts(self, value: object) -> bool:
+        try:
+            return (type(value), value) in self._stored
+        except TypeError:  # unhashable
+            return False
+
+    def encode(self, value: Any, path: Path = ()) -> Wire:
+        if not self.accepts(value):
+            raise self.unexpected(value, path)
+        return dict(self._stored[type(value), value])
+
+    def decode(self, wire: Wire, path: Path = ()) -> Any:
+        self.take(wire, path)
+        key = wire_key(wire, path)
+        if key not in self._readable:
+            raise DecodeFailure(path, f"{with_article(self.kind)} expected, found another value")
+        return self._readable[key]
+
+    def remedy(self, value: object) -> str:
+        same_type = any(type(value) is type(each) for each in self.values)
+        return "use one of its values" if same_type else f"use one of its values, none is {with_article(kind_of(value))}"
+
+
+def _shown(value: object) -> str:
+    return f"{type(value).__qualname__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def _literal_wire(value: object) -> Wire:
+    plain = value.value if isinstance(value, Enum) else value
+    return AnyShape().encode(plain)
