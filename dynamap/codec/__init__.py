@@ -1,0 +1,65 @@
+"""Values <-> wire: the interpreter, which is the reference for every generated encoder and decoder."""
+
+from dynamap.codec.annotations import Attribute, EpochMillis, EpochSeconds, Extras, Normalize
+from dynamap.codec.anything import AnyShape
+from dynamap.codec.choices import EnumShape, LiteralShape
+from dynamap.codec.classes import ClassShape, FieldShape
+from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
+from dynamap.codec.failures import DecodeFailure, Wire
+from dynamap.codec.fields import ClassField, class_fields, field_names, has_fields
+from dynamap.codec.inspection import Context, class_shape, shape_of
+from dynamap.codec.paths import Path, format_path
+from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
+from dynamap.codec.shapes import Shape
+from dynamap.codec.temporal import Date, DateTime, Duration, EpochNumber, EpochTime, Time
+from dynamap.codec.unions import TaggedUnion, UnionShape
+from dynamap.codec.wrappers import Converted, Custom, Normalized, OptionalShape, Reference
+
+__all__ = [
+    "AnyShape",
+    "Attribute",
+    "Binary",
+    "Boolean",
+    "ClassField",
+    "ClassShape",
+    "Context",
+    "Converted",
+    "Custom",
+    "Date",
+    "DateTime",
+    "DecodeFailure",
+    "Duration",
+    "EnumShape",
+    "EpochMillis",
+    "EpochNumber",
+    "EpochSeconds",
+    "EpochTime",
+    "Extras",
+    "FieldShape",
+    "Float",
+    "Integer",
+    "ListOf",
+    "LiteralShape",
+    "MapOf",
+    "Normalize",
+    "Normalized",
+    "Number",
+    "OptionalShape",
+    "Path",
+    "Reference",
+    "SetOf",
+    "Shape",
+    "TaggedUnion",
+    "Text",
+    "Time",
+    "TupleOf",
+    "UnionShape",
+    "Uuid",
+    "Wire",
+    "class_fields",
+    "class_shape",
+    "field_names",
+    "format_path",
+    "has_fields",
+    "shape_of",
+]

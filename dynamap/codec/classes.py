@@ -1,0 +1,255 @@
+"""The shape of attrs classes and dataclasses: as maps inside of items, and as whole items."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from dynamap.codec.failures import DecodeFailure, Wire, refusal, with_article
+from dynamap.codec.fields import ClassField
+from dynamap.codec.paths import Path
+from dynamap.codec.shapes import Shape, refuse_depth
+
+__all__ = ["ClassShape", "FieldShape"]
+
+
+@attrs.frozen
+class FieldShape:
+    """A field of a class and how it is stored: `attribute` is the stored name, `aliases` are read in its absence.
+
+    `stored` is false for a field that is recovered from a key, `extras` true for the one that keeps unknown attributes.
+    """
+
+    name: str
+    attribute: str
+    aliases: tuple[str, ...]
+    shape: Shape
+    field: ClassField
+    stored: bool = True
+    extras: bool = False
+
+    @property
+    def read_from(self) -> tuple[str, ...]:
+        """The stored names that it is read from, the first that is there counts."""
+        return (self.attribute, *self.aliases)
+
+
+@attrs.frozen(eq=False, repr=False)
+class ClassShape(Shape):
+    """An attrs class, dataclass or NamedTuple, stored as M, or as an item if it is an entity.
+
+    Only instances of the very class are taken: those of a subclass would not come back as what they are. Instances are
+    built by `__init__` where it can be called with the fields alone, else without it; fields that `__init__` does not
+    take are set afterwards, so that stored values come back exactly.
+    """
+
+    cls: type[Any]
+    fields: tuple[FieldShape, ...]
+    by_name: dict[str, FieldShape] = attrs.field(init=False)
+    extras: FieldShape | None = attrs.field(init=False)
+    calls_init: bool = attrs.field(init=False)
+    _known: frozenset[str] = attrs.field(init=False)
+
+    @by_name.default
+    def _index(self) -> dict[str, FieldShape]:
+        return {field.name: field for field in self.fields}
+
+    @extras.default
+    def _find_extras(self) -> FieldShape | None:
+        return next((field for field in self.fields if field.extras), None)
+
+    @calls_init.default
+    def _can_call_init(self) -> bool:
+        try:
+            parameters = inspect.signature(self.cls).parameters
+        except (TypeError, ValueError):  # pragma: no cover  (classes of C extensions)
+            return False
+        kinds = inspect.Parameter
+        rest = any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters.values())
+        named = {name for name, each in parameters.items() if each.kind in {kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY}}
+        given = {field.field.init_name for field in self.fields if field.field.init}
+        required = {
+            name
+            for name, parameter in parameters.items()
+            if parameter.default is kinds.empty and parameter.kind not in {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}
+        }
+        return required <= given and (rest or given <= named)
+
+    @_known.default
+    def _known_attributes(self) -> frozenset[str]:
+        return frozenset(name for field in self.fields if not field.extras for name in field.read_from)
+
+    def __repr__(self) -> str:
+        return f"ClassShape({self.cls.__qualname__})"
+
+    @property
+    def kind(self) -> str:
+        return self.cls.__qualname__.rpartition("<locals>.")[2]
+
+    @property
+    def wire_types(self) -> tuple[str, ...]:
+        return ("M",)
+
+    def accepts(self, value: object) -> bool:
+        return type(value) is self.cls
+
+    def remedy(self, value: object) -> str:
+        if isinstance(value, dict):
+            return f"use {self.kind}(**value)"
+        if isinstance(value, self.cls):
+            return "declare the subclass, or a union of both with a Literal tag"
+        return f"pass an instance of {self.kind}"
+
+    def at(self, step: Any) -> tuple[str | int, Shape]:
+        field = self.by_name.get(step) if isinstance(step, str) else None
+        if field is None:
+            msg = f"{self.kind} has no field {step!r}"
+            raise LookupError(msg)
+        if not field.stored or field.extras:
+            msg = f"{self.kind}.{field.name} is not stored as an attribute"
+            raise LookupError(msg)
+        return field.attribute, field.shape
+
+    # ------------------------------------------------------------------------------------------------ encoding
+
+    def encode(self, value: Any, path: Path = ()) -> Wire:
+        if not self.accepts(value):
+            raise self.unexpected(value, path)
+        refuse_depth(path)
+        content: dict[str, Wire] = {}
+        for field in self.fields:
+            if field.stored and not field.extras:
+                content[field.attribute] = field.shape.encode(self._get(value, field, path), (*path, field.name))
+        self._add_extras(value, content, path, frozenset())
+        return {"M": content}
+
+    def encode_item(self, instance: Any, path: Path = (), ignore: frozenset[str] = frozenset()) -> dict[str, Wire]:
+        """Give the attributes of an item by their stored names, absent ones left out.
+
+        Extras that name a field's attribute or one of `ignore` (bookkeeping attributes) are an EncodeError.
+        """
+        if not self.accepts(instance):
+            raise self.unexpected(instance, path)
+        item: dict[str, Wire] = {}
+        for field in self.fields:
+            if field.stored and not field.extras:
+                wire = field.shape.encode_attribute(self._get(instance, field, path), (*path, field.name))
+                if wire is not None:
+                    item[field.attribute] = wire
+        self._add_extras(instance, item, path, ignore)
+        return item
+
+    def _get(self, instance: object, field: FieldShape, path: Path) -> Any:
+        try:
+            return getattr(instance, field.name)
+        except AttributeError as error:
+            raise refusal((*path, field.name), f"the {self.kind} has no value there; set it first") from error
+
+    def _add_extras(self, instance: object, content: dict[str, Wire], path: Path, ignore: frozenset[str]) -> None:
+        if self.extras is None:
+            return
+        inside = (*path, self.extras.name)
+        extras: dict[str, Wire] = self.extras.shape.encode(self._get(instance, self.extras, path), inside)["M"]
+        for name, wire in extras.items():
+            if name in self._known or name in ignore:
+                raise refusal((*inside, name), "an extra with the name of an attribute that is stored anyway; leave it out")
+            content[name] = wire
+
+    # ------------------------------------------------------------------------------------------------ decoding
+
+    def decode(self, wire: Wire, path: Path = ()) -> Any:
+        return self._read(self.take(wire, path)[1], {}, frozenset(), path)
+
+    def decode_item(
+        self,
+        item: Mapping[str, Wire],
+        known: Mapping[str, Any] | None = None,
+        ignore: frozenset[str] = frozenset(),
+    ) -> Any:
+        """Build the instance that an item holds; raises DecodeFailure with the path.
+
+        `known` gives fields that were recovered elsewhere, by field name; `ignore` names bookkeeping attributes, which
+        are no extras. A missing attribute is the field's default, None of an Optional, or the empty set.
+        """
+        return self._read(item, known or {}, ignore, ())
+
+    def _read(self, item: Mapping[str, Wire], known: Mapping[str, Any], ignore: frozenset[str], path: Path) -> Any:
+        values: dict[str, Any] = {}
+        for field in self.fields:
+            if field.name in known:
+                values[field.name] = known[field.name]
+            elif field.extras:
+                values[field.name] = self._read_extras(item, ignore, field, path)
+            else:
+                self._read_field(item, field, values, path)
+        return self._build(values, path)
+
+    def _read_field(self, item: Mapping[str, Wire], field: FieldShape, values: dict[str, Any], path: Path) -> None:
+        """Put the field's value into `values`, unless the class itself makes it: its default."""
+        inside = (*path, field.name)
+        if field.stored:
+            for name in field.read_from:
+                if name in item:
+                    values[field.name] = field.shape.decode(item[name], inside)
+                    return
+        if field.shape.empty_when_absent:
+            values[field.name] = field.shape.decode_attribute(None, inside)
+            return
+        if field.field.has_default or (self.calls_init and not field.field.init):
+            return
+        try:
+            values[field.name] = field.shape.decode_attribute(None, inside)
+        except DecodeFailure as failure:
+            if failure.path != inside:
+                raise
+            problem = f"{with_article(field.shape.kind)} expected, the attribute {field.attribute!r} is missing"
+            raise DecodeFailure(inside, problem) from None
+
+    def _read_extras(self, item: Mapping[str, Wire], ignore: frozenset[str], field: FieldShape, path: Path) -> Any:
+        unknown = {name: wire for name, wire in item.items() if name not in self._known and name not in ignore}
+        return field.shape.decode({"M": unknown}, (*path, field.name))
+
+    def _build(self, values: Mapping[str, Any], path: Path) -> Any:
+        by_init = [field for field in self.fields if field.field.init]
+        if not self.calls_init:
+            return self._restore(values)
+        arguments = {field.field.init_name: values[field.name] for field in by_init if field.name in values}
+        try:
+            instance = self.cls(**arguments)
+        except DecodeFailure:
+            raise
+        except Exception as error:
+            problem = f"{self.kind}() refused the stored values with {type(error).__name__}"
+            raise DecodeFailure(path, problem) from error
+        for field in self._set_afterwards:
+            if field.name in values:
+                object.__setattr__(instance, field.name, values[field.name])
+        return instance
+
+    @property
+    def _set_afterwards(self) -> tuple[FieldShape, ...]:
+        """What `__init__` may have changed: all fields, where it computes some of them; else none."""
+        computed = any(not field.field.init for field in self.fields)
+        return self.fields if computed else ()
+
+    def _restore(self, values: Mapping[str, Any]) -> Any:
+        instance = object.__new__(self.cls)
+        for field in self.fields:
+            value = values[field.name] if field.name in values else field.field.make_default(instance)
+            object.__setattr__(instance, field.name, value)
+        return instance
+
+    # ------------------------------------------------------------------------------------------------ normalizing
+
+    def normalize(self, value: Any) -> Any:
+        """Give the instance whose fields are all in their stored form; the same one if they are already."""
+        if not self.accepts(value):
+            return value
+        given = {field.name: getattr(value, field.name) for field in self.fields}
+        values = {field.name: field.shape.normalize(given[field.name]) for field in self.fields}
+        if values == given:
+            return value
+        return self._build(values, ())
