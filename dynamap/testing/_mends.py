@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dynamap.testing._loopback import Reply
@@ -21,6 +21,8 @@ JsonObject = dict[str, Any]
 TOKEN_SECONDS = 600.0
 TRANSACT_LIMIT = 100
 BATCH_WRITE_LIMIT = 25
+# DynamoDB's numbers have 38 digits; Python's default context would round them to 28.
+EXACT = Context(prec=64)
 # No item can hold it by accident: what it removes is never there.
 UNTOUCHED_ATTRIBUTE = "dynamap:untouched"
 
@@ -71,7 +73,7 @@ class Mends:
             return error_reply("SerializationException", "The body must be a JSON object.")
         try:
             return mend(parameters)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             return error_reply("ValidationException", f"The {operation} is malformed: {error!r}")
 
     def _send(self, operation: str, parameters: JsonObject) -> Reply:
@@ -183,7 +185,7 @@ class Mends:
 def _canonical(key: JsonObject) -> str:
     """Render a key so that equal keys are equal texts: numbers compare by value, 1 and 1.0 are one key."""
     values = {
-        name: {"N": str(Decimal(value["N"]).normalize())} if isinstance(value, dict) and "N" in value else value
+        name: {"N": str(Decimal(value["N"]).normalize(EXACT))} if isinstance(value, dict) and "N" in value else value
         for name, value in key.items()
     }
     return json.dumps(values, sort_keys=True)

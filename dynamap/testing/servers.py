@@ -154,9 +154,13 @@ def _start(kind: _Kind, command: str, directory: Path) -> tuple[subprocess.Popen
             raise
         if problem is None:
             return process, port
+        ended = process.poll() is not None
         _stop(process)
         lines = output.read_text(encoding="utf-8", errors="replace").splitlines()[-OUTPUT_LINES:]
         reports.append("\n".join([f"port {port}: {problem}, and it printed:", *(lines or ["(nothing)"])]))
+        if not ended:
+            # A port that was taken ends the server at once; one that runs and does not answer has another trouble.
+            break
     msg = "\n".join([f"{kind.name} did not start ({command}).", *reports])
     raise ServerUnavailable(msg)
 

@@ -1,0 +1,165 @@
+# Every target makes the virtual environment it needs below .venvs, once, and again when pyproject.toml changes.
+# Needed beforehand: Python 3.10 or later with venv. npm is needed for the tests on dynalite only.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+# How many pytest workers share the integration tests.
+WORKERS ?= 2
+INTERPRETERS := 3.10 3.11 3.12 3.13
+
+# The servers are pinned: which tests each of them can run was measured on these versions.
+MINISTACK := ministack==1.5.33
+ROTO := roto-aws==0.10.1
+DYNALITE := dynalite@4.0.0
+
+VENVS := .venvs
+UV := $(VENVS)/tools/bin/uv
+SOURCES := $(shell find dynamap -name '*.py')
+PYTEST := bin/python -m pytest
+# Another project's active environment must not answer for ours.
+unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 20
+	@echo
+	@echo "PYTHON=python3.12 chooses the interpreter, ARGS='-k name' goes to pytest, CI=true lets nothing be missing."
+
+.PHONY: demo
+demo: $(VENVS)/demo/.ready ## Install the package as a user would, and run the example on an embedded DynamoDB
+	$(VENVS)/demo/bin/python examples/safe_writes.py
+
+.PHONY: test
+test: test-main test-interpreters ## Run every test on every server, and the unit tests on every interpreter
+
+.PHONY: test-main
+test-main: $(VENVS)/test/.ready servers ## Run every test on every server, on one interpreter
+	$(call with-servers,$(VENVS)/test/$(PYTEST) -n $(WORKERS) $(ARGS))
+
+.PHONY: test-deep
+test-deep: $(VENVS)/test/.ready servers ## The same with thousands of random examples for each property
+	export HYPOTHESIS_PROFILE=deep; $(call with-servers,$(VENVS)/test/$(PYTEST) -n $(WORKERS) $(ARGS))
+
+.PHONY: test-interpreters
+test-interpreters: $(INTERPRETERS:%=test-python-%) ## Run the unit tests on each other interpreter that is installed
+
+# $(1) is the version. A missing interpreter is an error in CI and a message elsewhere.
+.PHONY: $(INTERPRETERS:%=test-python-%)
+$(INTERPRETERS:%=test-python-%): test-python-%: $(VENVS)/test/.ready
+	@if $(VENVS)/test/bin/python --version | grep -q ' $*\.'; then \
+	    echo "Python $* runs all tests: see test-main."; \
+	elif .ci/find-python $* >/dev/null; then \
+	    $(MAKE) --no-print-directory $(VENVS)/python-$*/.ready; \
+	    echo "Unit tests on Python $*:"; \
+	    $(VENVS)/python-$*/$(PYTEST) tests/unit -m 'not slow' -q; \
+	elif [ "$${CI:-}" = true ]; then \
+	    echo "Python $* is not installed, and CI=true lets nothing be missing." >&2; exit 1; \
+	else \
+	    echo "SKIPPED: Python $* is not installed; its unit tests do not run."; \
+	fi
+
+.PHONY: check
+check: $(VENVS)/check/.ready ## Lint, formatting, types by two checkers, the typing promises, and the layout
+	$(VENVS)/check/bin/ruff check
+	$(VENVS)/check/bin/ruff format --check
+	$(VENVS)/check/bin/mypy
+	$(VENVS)/check/bin/pyright
+	$(VENVS)/check/bin/python tests/typing/run.py
+	$(VENVS)/check/$(PYTEST) tests/unit/test_architecture.py -q
+
+.PHONY: format
+format: $(VENVS)/check/.ready ## Format the sources, and mend what ruff can mend
+	$(VENVS)/check/bin/ruff check --fix-only
+	$(VENVS)/check/bin/ruff format
+
+.PHONY: clean
+clean: ## Remove the environments and every cache
+	rm -rf $(VENVS) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Servers
+
+.PHONY: servers
+servers: $(VENVS)/ministack/.ready $(VENVS)/roto/.ready ## Install the servers that the integration tests use
+	@if command -v npm >/dev/null; then \
+	    $(MAKE) --no-print-directory $(VENVS)/dynalite/.ready; \
+	elif [ "$${CI:-}" = true ]; then \
+	    echo "npm is not installed, and CI=true lets no server be missing." >&2; exit 1; \
+	else \
+	    echo "SKIPPED: npm is not installed; the tests on dynalite will be skipped."; \
+	fi
+
+# Run $(1) with the servers' commands in the environment; what the caller has set stays.
+define with-servers
+export DYNAMAP_MINISTACK="$${DYNAMAP_MINISTACK:-$(CURDIR)/$(VENVS)/ministack/bin/ministack}"; \
+	export DYNAMAP_ROTO="$${DYNAMAP_ROTO:-$(CURDIR)/$(VENVS)/roto/bin/roto-server}"; \
+	if [ -e $(VENVS)/dynalite/.ready ]; then \
+	    export DYNAMAP_DYNALITE="$${DYNAMAP_DYNALITE:-$(CURDIR)/$(VENVS)/dynalite/node_modules/.bin/dynalite}"; \
+	fi; \
+	$(1)
+endef
+
+# Environments. uv installs each in seconds where pip takes half a minute; pip brings uv itself.
+
+# Rewritten only when PYTHON means another interpreter than last time.
+$(VENVS)/python.txt: always
+	@mkdir -p $(VENVS)
+	@$(PYTHON) -c 'import sys; print(sys.version, sys.executable)' | cmp -s - $@ || \
+	    $(PYTHON) -c 'import sys; print(sys.version, sys.executable)' > $@
+
+.PHONY: always
+always:
+
+$(UV): $(VENVS)/python.txt
+	rm -rf $(VENVS)/tools
+	$(PYTHON) -m venv $(VENVS)/tools
+	$(VENVS)/tools/bin/python -m pip install --quiet --disable-pip-version-check uv
+	touch $@
+
+define new-environment
+rm -rf $(@D)
+	$(UV) venv --quiet --python $(1) $(@D)
+endef
+install = $(UV) pip install --quiet --python $(@D)
+
+$(VENVS)/demo/.ready: pyproject.toml README.md $(SOURCES) $(UV)
+	$(call new-environment,$(PYTHON))
+	$(install) '.[aio,testing]'
+	touch $@
+
+$(VENVS)/test/.ready: pyproject.toml $(UV)
+	$(call new-environment,$(PYTHON))
+	$(install) --editable '.[aio,testing]' --group test
+	touch $@
+
+$(VENVS)/check/.ready: pyproject.toml $(UV)
+	$(call new-environment,$(PYTHON))
+	$(install) --editable '.[aio,testing]' --group check
+	touch $@
+
+$(VENVS)/python-%/.ready: pyproject.toml $(UV)
+	$(call new-environment,"$$(.ci/find-python $*)")
+	$(install) --editable '.[aio,testing]' --group test
+	touch $@
+
+# ministack pins botocore: every server has an environment of its own.
+$(VENVS)/ministack/.ready: Makefile $(UV)
+	$(call new-environment,$(PYTHON))
+	$(install) '$(MINISTACK)'
+	touch $@
+
+$(VENVS)/roto/.ready: Makefile $(UV)
+	$(call new-environment,$(PYTHON))
+	$(install) '$(ROTO)'
+	touch $@
+
+$(VENVS)/dynalite/.ready: Makefile
+	rm -rf $(@D)
+	mkdir -p $(@D)
+	npm install --prefix $(@D) --no-fund --no-audit --no-update-notifier --loglevel=error '$(DYNALITE)'
+	touch $@
