@@ -1,0 +1,197 @@
+"""What the checkers must find: each line marked E is an error, and no other line may be one; see run.py."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from decimal import Decimal
+
+from dynamap import (
+    Applied,
+    Async,
+    F,
+    Refused,
+    Repository,
+    RequestError,
+    Store,
+    Sync,
+    connect,
+    connect_async,
+    evolve,
+    retry_on_conflict,
+)
+from tests.typing.models import (
+    Account,
+    Address,
+    Box,
+    Customer,
+    Foreign,
+    Line,
+    Order,
+    Registrant,
+    ShopTable,
+    Stock,
+    UserId,
+    Views,
+    account_key,
+    order_key,
+)
+
+NOW = datetime(2024, 1, 1, tzinfo=timezone.utc)
+
+
+def fields(account: Account, order: Order) -> None:
+    F(Account.nope)  # E no such field
+    F(Order, lambda o: o.address.nope)  # E no such nested field
+    F(Registrant, lambda r: r.nope)  # E
+    F(Order, lambda o: o.lines[0].price).eq("x")  # E
+    F(Account.balance).eq("x")  # E a value of another type
+    F(Account.balance).ge(5)  # E an int is no Decimal
+    F(Account.balance).begins_with("x")  # E a number has no prefix
+    F(Stock.count).begins_with("x")  # E
+    F(Order.blob).begins_with("x")  # E bytes have no text prefix
+    F(Order.tags).contains(1)  # E an element of another type
+    F(Order.labels).contains(1)  # E the same in an optional frozenset
+    F(Order.codes).contains("x")  # E the same in a list
+    F(Order.lines).contains("x")  # E
+    F(Stock.count).contains(1)  # E no container
+    F(Order.prices).contains("x")  # E contains is not for maps
+    F(Order.tags).lt({"x"})  # E sets have no order
+    F(Order.address).gt(Address("c", 1))  # E maps have no order
+    F(Order.codes).not_exists_or_lt([1])  # E
+    F(Stock.count).size()  # E numbers have no size
+    F(Order.at).between(NOW, "x")  # E
+    F(Order.status).is_in("open")  # E the enum's member, not its value
+    F(Order.status).is_in()  # E in nothing
+    F(Order.blob).attribute_type("X")  # E no such type
+    F(Stock.count).ge(F(Account.balance))  # E fields of two types
+    F(Order.tags).size().ge("x")  # E
+    F(Account.id) + 5  # E text is not added to
+    F(Order.visits) + 1  # E an optional needs or_else first
+    F(Stock.count) + 1.5  # E
+    F(Stock.count) + "x"  # E
+    F(Stock.count) + 1 + 2  # E DynamoDB adds two operands only
+    F(Order.visits).or_else("x")  # E
+    F(Order.kind).eq("zzz")  # E mypy: pyright widens a Literal field to str
+    F(Box.value)  # E a field of a generic class
+    F(Foreign.n)  # E mypy: an adopted slotted class needs the lambda form
+    F(Registrant.email)  # E mypy: the same
+    Account(id=3)  # E
+    Account("x", nope=1)  # E
+    Order("x", NOW)  # E keywords only
+    order.note = "x"  # E frozen
+    evolve(account, balance="x")  # E mypy: pyright sees the changes from Python 3.13
+    evolve(account, nope=1)  # E mypy: the same
+    evolve(3, nope=1)  # E no instance of a class with fields
+    Customer(id="x", vip=True)  # E an inherited field is missing
+
+
+def conditions(stocks: Repository[Sync, Stock]) -> None:
+    a, b = F(Stock.count).ge(1), F(Stock.reserved).ge(1)
+    if a:  # E a condition has no truth value
+        print()
+    print(not a)  # E
+    assert a  # E
+    print(a and b)  # E mypy: pyright knows no such rule for `and`
+    print(F(Stock.count) == 5)  # E fields are not compared by ==
+    print(F(Stock.count) >= 5)  # E nor by >=
+    print(a & True)  # E
+    stocks.update(sku="x").if_(F(Stock.count) == 5)  # E a bool is no condition
+    stocks.update(sku="x").if_(True)  # E
+
+
+def writes(store: Store[Sync], account: Account) -> None:
+    accounts, orders, stocks, views = store.of(Account), store.of(Order), store.of(Stock), store.of(Views)
+    accounts.update(id="x").set(F(Account.balance), "x")  # E a value of another type
+    accounts.update(id="x").set(F(Account.balance), F(Stock.count))  # E a field of another type
+    stocks.update(sku="x").set(F(Stock.count), F(Stock.sku))  # E
+    stocks.update(sku="x").set(F(Stock.count), F(Account.balance) + 1)  # E
+    stocks.update(sku="x").set(F(Stock.count), None)  # E not optional
+    stocks.update(sku="x").set_if_missing(F(Stock.count), "x")  # E
+    stocks.update(sku="x").set(Stock.count, 5)  # E the field, not its value
+    stocks.update(sku="x").add(F(Stock.count), "x")  # E
+    stocks.update(sku="x").add(F(Stock.sku), 1)  # E ADD on text
+    orders.update(customer="x").add(F(Order.tags), 1)  # E an element of another type
+    orders.update(customer="x").add(F(Order.lines), Line("s", Decimal(1)))  # E ADD on a list
+    orders.update(customer="x").discard(F(Order.codes), 1)  # E a list is not discarded from
+    orders.update(customer="x").append(F(Order.codes), "x")  # E
+    orders.update(customer="x").append(F(Order.tags), "x")  # E a set is not appended to
+    accounts.update(account).to(Stock("x"))  # E another class
+    accounts.update(id="x").to(account)  # E only the item that was read can become another
+    accounts.put(Stock("x"))  # E another class
+    accounts.update(Stock("x"))  # E another class
+    accounts.delete(Stock("x"))  # E another class
+    accounts.get("x")  # E key fields go by name
+    accounts.update(id="x").if_version("3")  # E
+    accounts.get(id="x").nope()  # E no such step
+    accounts.get(id="x").if_(F(Account.balance).exists())  # E a read has no condition
+    accounts.get(id="x").send().balance  # E may be None
+    text: str = views.update(page="x").returning(F(Views.count)).send()  # E an int comes back
+    print(text)
+    accounts.put(account).returning_old().send().balance  # E may be None
+    accounts.get(id="x").try_send()  # E a read is not refused
+    accounts.update(account).to(account).set(F(Account.balance), Decimal(1))  # E to() or set(), not both
+
+
+def outcome(store: Store[Sync], account: Account) -> int:
+    result = store.of(Account).put(account).try_send()
+    result.stored  # E may be Refused
+    match result:
+        case Refused(seen):
+            seen.balance  # E may be None
+        case Applied(stored):
+            stored.nope  # E
+    return 1
+
+
+def unfinished(store: Store[Sync], account: Account) -> int:  # E one case is missing
+    match store.of(Account).put(account).try_send():  # e
+        case Applied(_):
+            return 1
+
+
+async def modes(store: Store[Sync], astore: Store[Async], account: Account) -> None:
+    accounts, others = store.of(Account), astore.of(Account)
+    await accounts.get(id="x").send()  # E a sync send is not awaited
+    others.get(id="x").send()  # E never awaited
+    others.get(id="x").required().send().balance  # E not awaited
+    others.put(account).try_send().stored  # E not awaited
+    with connect_async(ShopTable):  # E the async store wants async with
+        print()
+    async with connect(ShopTable):  # E the sync store wants with
+        print()
+    astore.close()  # E never awaited
+    await store.close()  # E
+
+
+def keyed(store: Store[Sync], account: Account) -> None:
+    accounts, orders = store.of(Account, key=account_key), store.of(Order, key=order_key)
+    accounts.get()  # E a key field is missing
+    accounts.get(id=3)  # E a key field of another type
+    accounts.get(idd="x")  # E a misspelt key field
+    accounts.get("x")  # E key fields go by name
+    accounts.update()  # E
+    accounts.delete(idd="x")  # E
+    accounts.update(Stock("x"))  # E another class
+    orders.get(customer="x", at=NOW)  # E a str is no UserId
+    orders.get(customer=UserId("x"))  # E a key field is missing
+    orders.get(customer=UserId("x"), at="2024")  # E
+    store.of(Account, key=3)  # E
+
+
+@retry_on_conflict
+def deposit(amount: Decimal) -> Account:
+    raise RequestError
+
+
+@retry_on_conflict(attempts="3")  # E
+def other(amount: Decimal) -> Account:
+    raise RequestError
+
+
+def retries() -> None:
+    deposit("x")  # E
+    deposit()  # E
+    deposit(Decimal(1)).nope  # E
+    retry_on_conflict(on="VERSION")  # E a Conflict
+    connect("shop")  # E a Table
+    connect(ShopTable, endpoint="x")  # E a misspelt option

@@ -1,0 +1,296 @@
+"""What must pass the checkers, with the types that matter asserted; no line here may be an error."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from datetime import datetime, timezone
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from typing_extensions import assert_never, assert_type
+
+import dynamap
+from dynamap import (
+    CONDITION,
+    TRANSACTION,
+    VERSION,
+    Applied,
+    Async,
+    Condition,
+    ConditionFailed,
+    DynamapError,
+    F,
+    Field,
+    ItemNotFound,
+    OutcomeUnknown,
+    Refused,
+    Repository,
+    ServiceError,
+    Store,
+    Sync,
+    connect,
+    connect_async,
+    evolve,
+    retry_on_conflict,
+)
+from dynamap.testing import embedded
+from tests.typing.models import (
+    Account,
+    Address,
+    Box,
+    Cents,
+    Customer,
+    Foreign,
+    Line,
+    Order,
+    Payments,
+    Registrant,
+    ShopTable,
+    Status,
+    Stock,
+    UserId,
+    Views,
+    account_key,
+    order_key,
+)
+
+M = TypeVar("M")
+NOW = datetime(2024, 1, 1, tzinfo=timezone.utc)
+
+# ---- a first look
+store = connect(ShopTable)
+assert_type(store, Store[Sync])
+store.create_table()
+accounts = store.of(Account)
+assert_type(accounts, Repository[Sync, Account])
+
+
+@retry_on_conflict
+def deposit(amount: Decimal) -> Account:
+    account = accounts.get(id="alice").required().send()
+    return accounts.update(account).to(evolve(account, balance=account.balance + amount)).send()
+
+
+assert_type(deposit(Decimal(5)), Account)
+
+
+# ---- fields
+def fields() -> None:
+    assert_type(F(Account.balance), Field[Decimal])
+    assert_type(F(Order.note), Field[str | None])
+    assert_type(F(Order, lambda o: o.address.city), Field[str])
+    assert_type(F(Order, lambda o: o.lines[0].price), Field[Decimal])
+    assert_type(F(Order, lambda o: o.prices["eur"]), Field[Decimal])
+    assert_type(F(Registrant, lambda r: r.handle), Field[str | None])
+    assert_type(F(Foreign, lambda f: f.address.city if f.address else None), Field[str | None])
+    assert_type(F(Box[int], lambda b: b.value), Field[int])
+    assert_type(F(Customer.name), Field[str])
+    assert_type(F(Order.created), Field[datetime])
+    assert_type(F(Stock.count).ge(F(Stock.reserved)) & ~F(Stock.sku).eq("x") | F(Stock.views).not_exists(), Condition)
+    conditions: list[Condition] = [
+        F(Order.customer).begins_with("a"),
+        F(Order.note).begins_with("a"),
+        F(Order.blob).begins_with(b"a"),
+        F(Order.kind).begins_with("w"),
+        F(Order.tags).contains("x"),
+        F(Order.labels).contains("x"),
+        F(Order.codes).contains(3),
+        F(Order.note).contains("sub"),
+        F(Order.lines).contains(Line("sku", Decimal(1))),
+        F(Order.lines).size().ge(1),
+        F(Order.tags).size().between(1, 3),
+        F(Order.note).size().lt(F(Order.codes).size()),
+        F(Order.visits).ge(F(Order.codes).size()),
+        F(Order.at).between(NOW, NOW),
+        F(Order.status).is_in(Status.OPEN, Status.PAID),
+        F(Order.customer).is_in(*[UserId("a")]),
+        F(Order.note).eq(F(Order.email)),
+        F(Order.email).ne(F(Order.note)),
+        F(Order.weight).lt(1),
+        F(Order.total).ge(Cents(5)),
+        F(Order.took).exists(),
+        F(Order.blob).attribute_type("B"),
+        F(Order.revision).not_exists_or_lt(5),
+        F(Order.at).not_exists_or_le(NOW),
+        F(Order.kind).not_exists_or_eq("web"),
+        F(Order.paid).eq(True),
+        F(Order.address).eq(Address("c", 1)),
+    ]
+    assert conditions
+
+
+# ---- one item, sync
+def single(store: Store[Sync], account: Account, order: Order) -> None:
+    accounts = store.of(Account, consistent=True)
+    orders = store.of(Order)
+    stocks = store.of(Stock)
+    views = store.of(Views)
+    assert_type(accounts.get(id="x").send(), Account | None)
+    assert_type(accounts.get(id="x").eventually_consistent().required().send(), Account)
+    assert_type(accounts.get(id="x").required().eventually_consistent().send(), Account)
+    assert_type(accounts.get(id="x").params(), dict[str, Any])
+    assert_type(accounts.get(id="x").explain(), str)
+    assert_type(accounts.put(account).send(), Account)
+    assert_type(accounts.put(account).returning_old().if_exists().send(), Account | None)
+    assert_type(accounts.put(account).if_(F(Account.balance).ge(Decimal(3))).send(), Account)
+    assert_type(accounts.update(account).to(evolve(account, balance=Decimal(3))).send(), Account)
+    assert_type(accounts.update(account).set(F(Account.balance), Decimal(3)).send(), Account)
+    doubled = F(Account.balance) + F(Account.balance)
+    assert_type(accounts.update(id="x").set(F(Account.balance), doubled).if_version(3).send(), Account)
+    overwritten = accounts.update(id="x").set(F(Account.balance), F(Account.balance) + 5).ignore_version()
+    assert_type(overwritten.returning_old().send(), Account)
+    assert_type(views.update(page="x").add(F(Views.count), 1).returning(F(Views.count)).send(), int)
+    both = views.update(page="x").returning(F(Views.count), F(Views.page)).add(F(Views.count), 1)
+    assert_type(both.send(), tuple[int, str])
+    stocks.update(sku="x").set(F(Stock.count), F(Stock.reserved)).send()
+    stocks.update(sku="x").set(F(Stock.count), F(Stock.count) - F(Stock.reserved)).send()
+    stocks.update(sku="x").set(F(Stock.views), F(Stock.views).or_else(0) + 1).add(F(Stock.reserved), 1).send()
+    stocks.update(sku="x").set(F(Stock.views), None).send()
+    stocks.update(sku="x").set_if_missing(F(Stock.count), 5).send()
+    (
+        orders.update(order)
+        .add(F(Order.tags), "a", "b")
+        .discard(F(Order.labels), "x")
+        .append(F(Order.lines), Line("s", Decimal(1)))
+        .prepend(F(Order.codes), 1, 2)
+        .remove(F(Order.note), F(Order.visits))
+        .set(F(Order, lambda o: o.address.city), "Bonn")
+        .set(F(Order.total), F(Order.total) + 5)
+        .set(F(Order.status), Status.PAID)
+        .set_fields({"email": "x"})
+        .send()
+    )
+    assert_type(accounts.delete(account).send(), None)
+    assert_type(accounts.delete(id="x").if_exists().if_version(3).send(), None)
+    assert_type(accounts.delete(id="x").returning_old().send(), Account | None)
+    assert_type(connect(ShopTable, client=object()), Store[Sync])
+    connect(Payments).close()
+    with connect(Payments) as other, dynamap.deadline(3):
+        other.create_table()
+
+
+def outcome(store: Store[Sync], account: Account) -> str:
+    match store.of(Account).put(account).if_not_exists().try_send():
+        case Applied(stored):
+            assert_type(stored, Account)
+            return stored.id
+        case Refused(seen):
+            assert_type(seen, Account | None)
+            return seen.id if seen else "?"
+
+
+def outcome_by_isinstance(store: Store[Sync]) -> int:
+    result = store.of(Views).update(page="x").add(F(Views.count), 1).returning(F(Views.count)).try_send()
+    assert_type(result, Applied[int] | Refused[Views | None])
+    if isinstance(result, Applied):
+        assert_type(result, Applied[int])
+        return result.stored
+    assert_type(result, Refused[Views | None])
+    return result.seen.count if result.seen is not None else 0
+
+
+def exhaustive(result: Applied[int] | Refused[Views | None]) -> int:
+    match result:
+        case Applied(stored):
+            return stored
+        case Refused(seen):
+            return seen.count if seen is not None else 0
+        case _:
+            assert_never(result)
+
+
+def errors(store: Store[Sync]) -> None:
+    try:
+        store.of(Account).get(id="x").required().send()
+    except ItemNotFound as error:
+        print(error.entity, error.key)
+    except ConditionFailed as error:
+        if isinstance(error.seen, Account):
+            print(error.seen.balance)
+    except OutcomeUnknown as error:
+        print(error.applied is True)
+    except ServiceError as error:
+        assert_type(error.code, str)
+    except DynamapError:
+        raise
+
+
+# ---- typed keys
+def keyed(store: Store[Sync], order: Order) -> None:
+    accounts = store.of(Account, key=account_key)
+    orders = store.of(Order, key=order_key)
+    assert_type(accounts.get(id="x").required().send(), Account)
+    assert_type(orders.update(customer=UserId("x"), at=NOW).set(F(Order.note), "x").send(), Order)
+    assert_type(orders.update(order).to(order).send(), Order)
+    orders.delete(order)
+    orders.delete(customer=UserId("x"), at=NOW)
+    plain: Repository[Sync, Account] = accounts
+    print(plain)
+
+
+# ---- asyncio
+async def main() -> None:
+    with embedded() as endpoint_url:
+        async with connect_async(ShopTable, endpoint_url=endpoint_url) as store:
+            assert_type(store, Store[Async])
+            await store.create_table()
+            accounts = store.of(Account)
+            account = await accounts.get(id="x").required().send()
+            assert_type(account, Account)
+            assert_type(await accounts.update(account).to(evolve(account, balance=Decimal(1))).send(), Account)
+            assert_type(await accounts.update(id="x").returning(F(Account.balance)).send(), Decimal)
+            put = accounts.put(account).if_not_exists()
+            match await put.try_send():
+                case Applied(stored):
+                    assert_type(stored, Account)
+                case Refused(seen):
+                    assert_type(seen, Account | None)
+            one, two = await asyncio.gather(accounts.get(id="x").send(), store.of(Views).get(page="y").send())
+            assert_type(one, Account | None)
+            assert_type(two, Views | None)
+            task = asyncio.create_task(accounts.get(id="x").send())
+            assert_type(await task, Account | None)
+            with dynamap.deadline(3):
+                await asyncio.wait_for(put.send(), 1)
+    other = connect_async(ShopTable)
+    await other.close()
+
+
+@retry_on_conflict(attempts=3, on=VERSION | TRANSACTION | CONDITION, deadline=3)
+async def adeposit(accounts: Repository[Async, Account], amount: Decimal) -> Account:
+    account = await accounts.get(id="alice").required().send()
+    return await accounts.update(account).to(evolve(account, balance=account.balance + amount)).send()
+
+
+class Service:
+    @retry_on_conflict(attempts=3)
+    def move(self, to: str, *, amount: int) -> int:
+        return amount
+
+
+async def retries(accounts: Repository[Async, Account], service: Service) -> None:
+    assert_type(await adeposit(accounts, Decimal(1)), Account)
+    assert_type(service.move("a", amount=3), int)
+    assert_type(retry_on_conflict(lambda: 3)(), int)
+    assert_type(retry_on_conflict(service.move, attempts=2)("a", amount=3), int)
+    assert_type(await retry_on_conflict(adeposit, sleep=asyncio.sleep)(accounts, Decimal(1)), Account)
+
+
+# ---- code over any entity
+def load(accounts: Repository[Sync, M], keys: list[dict[str, str]]) -> list[M | None]:
+    return [accounts.get(**key).send() for key in keys]
+
+
+def later(accounts: Repository[Async, M], key: str) -> Coroutine[Any, Any, M]:
+    return accounts.get(id=key).required().send()
+
+
+def evolved(account: Account, registrant: Registrant, foreign: Foreign, customer: Customer) -> None:
+    assert_type(evolve(account, balance=Decimal(1), revision=3), Account)
+    assert_type(evolve(registrant, handle=None), Registrant)
+    assert_type(evolve(customer, name="x", vip=True), Customer)
+    if sys.version_info >= (3, 13):
+        # before 3.13 mypy wants attrs.evolve for adopted attrs classes
+        assert_type(evolve(foreign, n=3), Foreign)
