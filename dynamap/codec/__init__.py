@@ -5,13 +5,15 @@ from dynamap.codec.anything import AnyShape
 from dynamap.codec.choices import EnumShape, LiteralShape
 from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
+from dynamap.codec.context import Context
 from dynamap.codec.failures import DecodeFailure, Wire
 from dynamap.codec.fields import ClassField, class_fields, field_names, has_fields
-from dynamap.codec.inspection import Context, class_shape, shape_of
+from dynamap.codec.inspection import class_shape, shape_of
 from dynamap.codec.paths import Path, format_path
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
 from dynamap.codec.shapes import Shape
 from dynamap.codec.temporal import Date, DateTime, Duration, EpochNumber, EpochTime, Time
+from dynamap.codec.unwrap import unwrapped
 from dynamap.codec.unions import TaggedUnion, UnionShape
 from dynamap.codec.wrappers import Converted, Custom, Normalized, OptionalShape, Reference
 
@@ -62,4 +64,5 @@ __all__ = [
     "format_path",
     "has_fields",
     "shape_of",
+    "unwrapped",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -34,7 +34,7 @@ def scalar_wire(value: object, path: Path = ()) -> Wire | None:
     if isinstance(value, Decimal):
         return {"N": decimal_text(value, path)}
     if isinstance(value, bytes | bytearray | memoryview):
-        return {"B": bytes(value)}
+        return {"B": bytes(cast("bytes", value))}
     return None
 
 
@@ -96,19 +96,22 @@ class AnyShape(Shape):
             return scalar
         if isinstance(value, list | tuple):
             refuse_depth(path)
-            return {"L": [self.encode(item, (*path, index)) for index, item in enumerate(value)]}
+            items = enumerate(cast("list[Any]", value))
+            return {"L": [self.encode(item, (*path, index)) for index, item in items]}
         if isinstance(value, dict):
             refuse_depth(path)
-            return {"M": {self._key(key, path): self.encode(item, (*path, key)) for key, item in value.items()}}
+            entries = cast("dict[Any, Any]", value).items()
+            return {"M": {self._key(key, path): self.encode(item, (*path, key)) for key, item in entries}}
         if isinstance(value, set | frozenset):
             if not value:
                 raise refusal(path, "an empty set that would not come back as one; declare the type as set[...]")
-            return build_set((self._element(element, path) for element in value), path)
+            return build_set((self._element(element, path) for element in cast("set[Any]", value)), path)
         raise self.unexpected(value, path)
 
     def _key(self, key: object, path: Path) -> str:
         if not isinstance(key, str):
-            raise refusal(path, f"a dict with str keys expected, got a key of type {kind_of(key)}; declare the type of the keys")
+            problem = f"a dict with str keys expected, got a key of type {kind_of(key)}; declare the type of the keys"
+            raise refusal(path, problem)
         return checked_text(key, path)
 
     def _element(self, element: object, path: Path) -> Wire:

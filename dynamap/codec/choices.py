@@ -20,6 +20,23 @@ def _tags(wires: list[Wire]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag for wire in wires for tag in wire))
 
 
+def _member_wire(member: Enum, path: Path = ()) -> Wire:
+    wire = scalar_wire(member.value, path)
+    if wire is None:
+        value = with_article(kind_of(member.value))
+        problem = f"an enum of plain single values expected, a value of {type(member).__qualname__} is {value}"
+        raise refusal(path, f"{problem}; give the field Attribute(encode=, decode=)")
+    return wire
+
+
+def _members_by_wire(cls: type[Enum]) -> dict[tuple[str, Any], Enum]:
+    return {wire_key(_member_wire(member)): member for member in cls}
+
+
+def _literal_wire(value: object) -> Wire:
+    return AnyShape().encode(value.value if isinstance(value, Enum) else value)
+
+
 @attrs.frozen
 class EnumShape(Shape):
     """An Enum, stored by its members' values; a Flag by its number, combinations too.
@@ -28,11 +45,12 @@ class EnumShape(Shape):
     """
 
     cls: type[Enum]
-    _members: dict[tuple[str, Any], Enum] = attrs.field(init=False, repr=False, eq=False)
-
-    @_members.default
-    def _by_wire(self) -> dict[tuple[str, Any], Enum]:
-        return {wire_key(self._wire(member, ())): member for member in self.cls}
+    _members: dict[tuple[str, Any], Enum] = attrs.field(
+        init=False,
+        repr=False,
+        eq=False,
+        default=attrs.Factory(lambda self: _members_by_wire(self.cls), takes_self=True),
+    )
 
     @property
     def kind(self) -> str:
@@ -42,22 +60,15 @@ class EnumShape(Shape):
     def wire_types(self) -> tuple[str, ...]:
         if issubclass(self.cls, Flag):
             return ("N",)
-        return _tags([self._wire(member, ()) for member in self.cls])
+        return _tags([_member_wire(member) for member in self.cls])
 
     def accepts(self, value: object) -> bool:
         return isinstance(value, self.cls)
 
-    def _wire(self, member: Enum, path: Path) -> Wire:
-        wire = scalar_wire(member.value, path)
-        if wire is None:
-            problem = f"an enum with single plain values expected, one of {self.kind} is {with_article(kind_of(member.value))}"
-            raise refusal(path, problem + "; give the field Attribute(encode=, decode=)")
-        return wire
-
     def encode(self, value: Any, path: Path = ()) -> Wire:
         if not isinstance(value, self.cls):
             raise self.unexpected(value, path)
-        return self._wire(value, path)
+        return _member_wire(value, path)
 
     def decode(self, wire: Wire, path: Path = ()) -> Any:
         self.take(wire, path)
@@ -66,7 +77,7 @@ class EnumShape(Shape):
             return member
         try:
             return self.cls(AnyShape().decode(wire, path))
-        except ValueError as error:
+        except Exception as error:
             problem = f"a member of {self.kind} expected, found a value that is none; add it, or map it in _missing_"
             raise DecodeFailure(path, problem) from error
 
@@ -74,21 +85,31 @@ class EnumShape(Shape):
         return f"use {self.kind}(value)"
 
 
+def _stored_literals(values: tuple[Any, ...]) -> dict[tuple[type, Any], Wire]:
+    return {(type(value), value): _literal_wire(value) for value in values}
+
+
+def _readable_literals(values: tuple[Any, ...]) -> dict[tuple[str, Any], Any]:
+    return {wire_key(_literal_wire(value)): value for value in values}
+
+
 @attrs.frozen
 class LiteralShape(Shape):
     """A Literal: each of its values is stored as what it is, enum members by value; 1, True and "1" are three."""
 
     values: tuple[Any, ...]
-    _stored: dict[tuple[type, Any], Wire] = attrs.field(init=False, repr=False, eq=False)
-    _readable: dict[tuple[str, Any], Any] = attrs.field(init=False, repr=False, eq=False)
-
-    @_stored.default
-    def _wires(self) -> dict[tuple[type, Any], Wire]:
-        return {(type(value), value): _literal_wire(value) for value in self.values}
-
-    @_readable.default
-    def _by_wire(self) -> dict[tuple[str, Any], Any]:
-        return {wire_key(_literal_wire(value)): value for value in self.values}
+    _stored: dict[tuple[type, Any], Wire] = attrs.field(
+        init=False,
+        repr=False,
+        eq=False,
+        default=attrs.Factory(lambda self: _stored_literals(self.values), takes_self=True),
+    )
+    _readable: dict[tuple[str, Any], Any] = attrs.field(
+        init=False,
+        repr=False,
+        eq=False,
+        default=attrs.Factory(lambda self: _readable_literals(self.values), takes_self=True),
+    )
 
     @property
     def kind(self) -> str:
@@ -101,7 +122,7 @@ class LiteralShape(Shape):
     @property
     def distinct(self) -> bool:
         """Whether all values can be told apart once they are stored."""
-        return len(self._readable) == len(self._stored)
+        return len(self._readable) == len(self.values)
 
     def accepts(self, value: object) -> bool:
         try:
@@ -121,15 +142,9 @@ class LiteralShape(Shape):
             raise DecodeFailure(path, f"{with_article(self.kind)} expected, found another value")
         return self._readable[key]
 
-    def remedy(self, value: object) -> str:
-        same_type = any(type(value) is type(each) for each in self.values)
-        return "use one of its values" if same_type else f"use one of its values, none is {with_article(kind_of(value))}"
+    def remedy(self, value: object) -> str:  # noqa: ARG002
+        return "use one of its values"
 
 
 def _shown(value: object) -> str:
     return f"{type(value).__qualname__}.{value.name}" if isinstance(value, Enum) else repr(value)
-
-
-def _literal_wire(value: object) -> Wire:
-    plain = value.value if isinstance(value, Enum) else value
-    return AnyShape().encode(plain)

@@ -37,50 +37,66 @@ class FieldShape:
         return (self.attribute, *self.aliases)
 
 
+def _extras_field(fields: tuple[FieldShape, ...]) -> FieldShape | None:
+    return next((field for field in fields if field.extras), None)
+
+
+def _known_attributes(fields: tuple[FieldShape, ...]) -> frozenset[str]:
+    return frozenset(name for field in fields if not field.extras for name in field.read_from)
+
+
+def _init_names(fields: tuple[FieldShape, ...]) -> set[str]:
+    return {field.field.init_name for field in fields if field.field.init}
+
+
+def _calls_init(cls: type[Any], fields: tuple[FieldShape, ...]) -> bool:
+    """Tell whether `cls(...)` can be called with all fields that claim to be its parameters, and nothing else."""
+    parameter = inspect.Parameter
+    parameters = inspect.signature(cls).parameters
+    several = {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
+    any_name = any(each.kind is parameter.VAR_KEYWORD for each in parameters.values())
+    named = {name for name, each in parameters.items() if each.kind not in {*several, parameter.POSITIONAL_ONLY}}
+    required = {
+        name for name, each in parameters.items() if each.default is parameter.empty and each.kind not in several
+    }
+    given = _init_names(fields)
+    return required <= given and (any_name or given <= named)
+
+
+def _set_afterwards(cls: type[Any], fields: tuple[FieldShape, ...]) -> tuple[FieldShape, ...]:
+    """Give all fields if `__init__` computes or may change some of them, else none."""
+    hooked = hasattr(cls, "__post_init__") or hasattr(cls, "__attrs_post_init__")
+    computed = any(not field.field.init for field in fields)
+    more = set(inspect.signature(cls).parameters) - _init_names(fields)
+    return fields if hooked or computed or more else ()
+
+
 @attrs.frozen(eq=False, repr=False)
 class ClassShape(Shape):
     """An attrs class, dataclass or NamedTuple, stored as M, or as an item if it is an entity.
 
     Only instances of the very class are taken: those of a subclass would not come back as what they are. Instances are
-    built by `__init__` where it can be called with the fields alone, else without it; fields that `__init__` does not
-    take are set afterwards, so that stored values come back exactly.
+    built by `__init__` where it can be called with the fields alone (`calls_init`), else without it. Where `__init__` or
+    its hook computes fields, all are set afterwards (`set_afterwards`), so that stored values come back exactly.
     """
 
     cls: type[Any]
     fields: tuple[FieldShape, ...]
-    by_name: dict[str, FieldShape] = attrs.field(init=False)
-    extras: FieldShape | None = attrs.field(init=False)
-    calls_init: bool = attrs.field(init=False)
-    _known: frozenset[str] = attrs.field(init=False)
-
-    @by_name.default
-    def _index(self) -> dict[str, FieldShape]:
-        return {field.name: field for field in self.fields}
-
-    @extras.default
-    def _find_extras(self) -> FieldShape | None:
-        return next((field for field in self.fields if field.extras), None)
-
-    @calls_init.default
-    def _can_call_init(self) -> bool:
-        try:
-            parameters = inspect.signature(self.cls).parameters
-        except (TypeError, ValueError):  # pragma: no cover  (classes of C extensions)
-            return False
-        kinds = inspect.Parameter
-        rest = any(parameter.kind is kinds.VAR_KEYWORD for parameter in parameters.values())
-        named = {name for name, each in parameters.items() if each.kind in {kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY}}
-        given = {field.field.init_name for field in self.fields if field.field.init}
-        required = {
-            name
-            for name, parameter in parameters.items()
-            if parameter.default is kinds.empty and parameter.kind not in {kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD}
-        }
-        return required <= given and (rest or given <= named)
-
-    @_known.default
-    def _known_attributes(self) -> frozenset[str]:
-        return frozenset(name for field in self.fields if not field.extras for name in field.read_from)
+    by_name: dict[str, FieldShape] = attrs.field(
+        init=False, default=attrs.Factory(lambda self: {field.name: field for field in self.fields}, takes_self=True)
+    )
+    extras: FieldShape | None = attrs.field(
+        init=False, default=attrs.Factory(lambda self: _extras_field(self.fields), takes_self=True)
+    )
+    calls_init: bool = attrs.field(
+        init=False, default=attrs.Factory(lambda self: _calls_init(self.cls, self.fields), takes_self=True)
+    )
+    set_afterwards: tuple[FieldShape, ...] = attrs.field(
+        init=False, default=attrs.Factory(lambda self: _set_afterwards(self.cls, self.fields), takes_self=True)
+    )
+    _known: frozenset[str] = attrs.field(
+        init=False, default=attrs.Factory(lambda self: _known_attributes(self.fields), takes_self=True)
+    )
 
     def __repr__(self) -> str:
         return f"ClassShape({self.cls.__qualname__})"
@@ -155,7 +171,8 @@ class ClassShape(Shape):
         extras: dict[str, Wire] = self.extras.shape.encode(self._get(instance, self.extras, path), inside)["M"]
         for name, wire in extras.items():
             if name in self._known or name in ignore:
-                raise refusal((*inside, name), "an extra with the name of an attribute that is stored anyway; leave it out")
+                problem = "an extra with the name of an attribute that is stored anyway; leave it out"
+                raise refusal((*inside, name), problem)
             content[name] = wire
 
     # ------------------------------------------------------------------------------------------------ decoding
@@ -213,27 +230,19 @@ class ClassShape(Shape):
         return field.shape.decode({"M": unknown}, (*path, field.name))
 
     def _build(self, values: Mapping[str, Any], path: Path) -> Any:
-        by_init = [field for field in self.fields if field.field.init]
         if not self.calls_init:
             return self._restore(values)
-        arguments = {field.field.init_name: values[field.name] for field in by_init if field.name in values}
+        given = [field for field in self.fields if field.field.init and field.name in values]
+        arguments = {field.field.init_name: values[field.name] for field in given}
         try:
             instance = self.cls(**arguments)
-        except DecodeFailure:
-            raise
         except Exception as error:
             problem = f"{self.kind}() refused the stored values with {type(error).__name__}"
             raise DecodeFailure(path, problem) from error
-        for field in self._set_afterwards:
+        for field in self.set_afterwards:
             if field.name in values:
                 object.__setattr__(instance, field.name, values[field.name])
         return instance
-
-    @property
-    def _set_afterwards(self) -> tuple[FieldShape, ...]:
-        """What `__init__` may have changed: all fields, where it computes some of them; else none."""
-        computed = any(not field.field.init for field in self.fields)
-        return self.fields if computed else ()
 
     def _restore(self, values: Mapping[str, Any]) -> Any:
         instance = object.__new__(self.cls)

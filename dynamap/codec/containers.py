@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -29,7 +29,7 @@ class ListOf(Shape):
     """A list of one element type, stored as L; `factory` is what comes back, `accepted` what is taken."""
 
     element: Shape
-    factory: type[list[Any]] | type[tuple[Any, ...]] = list
+    factory: type[list[Any] | tuple[Any, ...]] = list
     accepted: tuple[type, ...] = (list,)
 
     @property
@@ -83,10 +83,12 @@ class TupleOf(Shape):
     def encode(self, value: Any, path: Path = ()) -> Wire:
         if not isinstance(value, tuple):
             raise self.unexpected(value, path)
-        if len(value) != len(self.elements):
-            raise refusal(path, f"a {self.kind} expected, got a tuple of {len(value)}; pass one value for each position")
+        given = cast("tuple[Any, ...]", value)
+        if len(given) != len(self.elements):
+            problem = f"a {self.kind} expected, got a tuple of {len(given)}; pass one value for each position"
+            raise refusal(path, problem)
         refuse_depth(path)
-        pairs = enumerate(zip(self.elements, value, strict=True))
+        pairs = enumerate(zip(self.elements, given, strict=True))
         return {"L": [shape.encode(item, (*path, index)) for index, (shape, item) in pairs]}
 
     def decode(self, wire: Wire, path: Path = ()) -> Any:
@@ -97,9 +99,10 @@ class TupleOf(Shape):
         return tuple(shape.decode(item, (*path, index)) for index, (shape, item) in pairs)
 
     def normalize(self, value: Any) -> Any:
-        if not isinstance(value, tuple) or len(value) != len(self.elements):
-            return value
-        return tuple(shape.normalize(item) for shape, item in zip(self.elements, value, strict=True))
+        given = cast("tuple[Any, ...]", value if isinstance(value, tuple) else ())
+        if len(given) != len(self.elements):
+            return cast("object", value)
+        return tuple(shape.normalize(item) for shape, item in zip(self.elements, given, strict=True))
 
     def at(self, step: Any) -> tuple[str | int, Shape]:
         position = _position(self, step)
@@ -118,7 +121,7 @@ class SetOf(Shape):
     """
 
     element: Shape
-    factory: type[set[Any]] | type[frozenset[Any]] = set
+    factory: type[set[Any] | frozenset[Any]] = set
 
     @property
     def kind(self) -> str:

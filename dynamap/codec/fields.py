@@ -6,10 +6,12 @@ Annotations are resolved when they are asked for, not when the class is made, so
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 import typing
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final, Protocol, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 import attrs
 
@@ -70,17 +72,19 @@ class _Declared:
     type: Any = None
 
 
-class _Reader(Protocol):
+class _Reader(ABC):
     """Reads the fields of one kind of class."""
 
+    @abstractmethod
     def claims(self, cls: type) -> bool:
         """Tell whether this very class, not a base of it, was made the reader's way."""
 
+    @abstractmethod
     def read(self, cls: type) -> Iterator[_Declared]:
         """Give the fields in order, inherited ones included; InitVar and ClassVar are none."""
 
 
-class _AttrsReader:
+class _AttrsReader(_Reader):
     def claims(self, cls: type) -> bool:
         return "__attrs_attrs__" in cls.__dict__
 
@@ -102,7 +106,7 @@ class _AttrsReader:
             )
 
 
-class _DataclassReader:
+class _DataclassReader(_Reader):
     def claims(self, cls: type) -> bool:
         return "__dataclass_fields__" in cls.__dict__
 
@@ -123,7 +127,7 @@ class _DataclassReader:
             )
 
 
-class _NamedTupleReader:
+class _NamedTupleReader(_Reader):
     def claims(self, cls: type) -> bool:
         return issubclass(cls, tuple) and "_fields" in cls.__dict__ and "_field_defaults" in cls.__dict__
 
@@ -203,8 +207,7 @@ def _own_annotations(cls: type) -> Mapping[str, Any]:
 
         found: Mapping[str, Any] = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
         return found
-    own: Mapping[str, Any] = cls.__dict__.get("__annotations__", {})
-    return own
+    return inspect.get_annotations(cls)
 
 
 def _annotation(cls: type, declared: _Declared) -> tuple[type, Any]:
@@ -226,16 +229,17 @@ def _names_inside(cls: type) -> dict[str, Any]:
 
 def _resolved(owner: type, name: str, annotation: Any, localns: Mapping[str, Any] | None) -> Any:
     module = sys.modules.get(owner.__module__)
-    known = {**_names_inside(owner), owner.__name__: owner, **(localns or {})}
+    parameters = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
+    known = {**_names_inside(owner), owner.__name__: owner, **parameters, **(localns or {})}
     # one field at a time: an unresolvable ClassVar or InitVar beside it is no concern of this field
     holder = type("Holder", (), {"__annotations__": {name: annotation}})
     try:
-        return typing.get_type_hints(holder, dict(vars(module)) if module else {}, known, include_extras=True)[name]
+        return typing.get_type_hints(holder, vars(module) if module else {}, known, include_extras=True)[name]
     except NameError as error:
         missing = error.name or str(error)
         msg = (
-            f"{owner.__qualname__}.{name}: the annotation {_text(annotation)} names {missing!r}, which cannot be resolved; "
-            f"define or import it at the top of {owner.__module__}, outside of TYPE_CHECKING"
+            f"{owner.__qualname__}.{name}: the annotation {_text(annotation)} names {missing!r}, which cannot be "
+            f"resolved; define or import it at the top of {owner.__module__}, outside of TYPE_CHECKING"
         )
         raise ModelError(msg) from error
     except Exception as error:
@@ -256,7 +260,8 @@ def _substituted(hint: Any, arguments: Mapping[Any, Any]) -> Any:
     parameters: tuple[Any, ...] = getattr(hint, "__parameters__", ())
     if not parameters or (isinstance(hint, type) and get_origin(hint) is None):
         return hint
-    return hint[tuple(arguments.get(parameter, parameter) for parameter in parameters)]
+    generic: Any = hint
+    return generic[tuple(arguments.get(parameter, parameter) for parameter in parameters)]
 
 
 def _type_arguments(cls: Any) -> dict[type, dict[Any, Any]]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import types
 import typing
 from collections.abc import (
-    Callable,
     Collection,
     Iterable,
     Mapping,
@@ -18,19 +16,30 @@ from collections.abc import Set as AbstractSet
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Final, Literal, NewType, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, TypeVar, get_args, get_origin
 from uuid import UUID
 
-import attrs
-import cattrs
-import typing_extensions
+from cattrs.fns import identity
 
-from dynamap.codec.annotations import Attribute, EpochMillis, EpochSeconds, Extras, Normalize
+from dynamap.codec.annotations import Attribute, EpochMillis, EpochSeconds, Normalize
 from dynamap.codec.anything import AnyShape
 from dynamap.codec.choices import EnumShape, LiteralShape
 from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
+from dynamap.codec.context import Context
 from dynamap.codec.fields import ClassField, class_fields, has_fields
+from dynamap.codec.hints import (
+    ALIASES,
+    TRANSPARENT,
+    UNIONS,
+    is_extras,
+    merged_attribute,
+    model_error,
+    type_name,
+    union_members,
+    upper_bound,
+    value_hint,
+)
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
 from dynamap.codec.shapes import Shape
 from dynamap.codec.temporal import Date, DateTime, Duration, EpochNumber, EpochTime, EpochUnit, Time
@@ -38,11 +47,7 @@ from dynamap.codec.unions import TaggedUnion, UnionShape
 from dynamap.codec.wrappers import Converted, Custom, Normalized, OptionalShape, Reference
 from dynamap.errors import EncodeError, ModelError
 
-__all__ = ["Context", "class_shape", "shape_of"]
-
-_UNIONS = (typing.Union, types.UnionType)
-_ALIASES = tuple({typing_extensions.TypeAliasType: None, getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType): None})
-_TRANSPARENT = (Final, typing_extensions.Required, typing_extensions.NotRequired, typing_extensions.ReadOnly)
+__all__ = ["class_shape", "shape_of"]
 
 _SCALARS: dict[Any, Shape] = {
     str: Text(),
@@ -67,45 +72,13 @@ _LISTS: dict[Any, tuple[type, ...]] = {
     Collection: (list, tuple),
     Iterable: (list, tuple),
 }
-_SETS: dict[Any, type[set[Any]] | type[frozenset[Any]]] = {
+_SETS: dict[Any, type[set[Any] | frozenset[Any]]] = {
     set: set,
     MutableSet: set,
     frozenset: frozenset,
     AbstractSet: frozenset,
 }
 _MAPS = (dict, Mapping, MutableMapping)
-
-
-def _same(name: str) -> str:
-    return name
-
-
-@attrs.define
-class Context:
-    """What the shapes of one table share.
-
-    `converter` takes leaf types that dynamap does not know, `names` makes stored names of field names, `localns` helps
-    to resolve annotations of classes that were made inside of functions.
-    """
-
-    converter: cattrs.BaseConverter | None = None
-    names: Callable[[str], str] = _same
-    localns: Mapping[str, Any] | None = None
-    _shapes: dict[Any, Shape] = attrs.field(init=False, factory=dict[Any, Shape])
-    _open: dict[Any, None] = attrs.field(init=False, factory=dict[Any, None])
-
-    def once(self, key: Any, name: str, build: Callable[[], Shape]) -> Shape:
-        """Give the shape for a class or alias, built once; a Reference to it while it is being built."""
-        if key in self._shapes:
-            return self._shapes[key]
-        if key in self._open:
-            return Reference(name, key, self._shapes)
-        self._open[key] = None
-        try:
-            shape = self._shapes[key] = build()
-        finally:
-            del self._open[key]
-        return shape
 
 
 def shape_of(hint: Any, *, where: str, context: Context) -> Shape:
@@ -119,11 +92,11 @@ def class_shape(cls: Any, *, context: Context) -> ClassShape:
     Raises ModelError for what cannot be stored, naming class, field and remedy.
     """
     if not has_fields(cls):
-        msg = f"{_name(cls)} is neither an attrs class nor a dataclass; decorate it as one"
+        msg = f"{type_name(cls)} is neither an attrs class nor a dataclass; decorate it as one"
         raise ModelError(msg)
-    shape = context.once(cls, _name(cls), lambda: _build_class(cls, context))
+    shape = context.once(cls, type_name(cls), lambda: _build_class(cls, context))
     if not isinstance(shape, ClassShape):
-        msg = f"the shape of {_name(cls)} was asked for while it was being made"
+        msg = f"the shape of {type_name(cls)} was asked for while it was being made"
         raise ModelError(msg)
     return shape
 
@@ -131,30 +104,20 @@ def class_shape(cls: Any, *, context: Context) -> ClassShape:
 # ---------------------------------------------------------------------------------------------------- one type
 
 
-def _name(hint: object) -> str:
-    if isinstance(hint, type) and get_origin(hint) is None:
-        return hint.__qualname__.rpartition("<locals>.")[2]
-    return str(hint).replace("typing.", "")
-
-
-def _error(where: str, problem: str) -> ModelError:
-    return ModelError(f"{where}: {problem}")
-
-
 def _shape(hint: Any, markers: tuple[Any, ...], where: str, context: Context) -> Shape:
     """Take the type apart from outside; markers of outer Annotated wait for the type that they speak of."""
     origin = get_origin(hint)
     if origin is Annotated:
         return _shape(hint.__origin__, (*hint.__metadata__, *markers), where, context)
-    if origin in _TRANSPARENT:
+    if origin in TRANSPARENT:
         return _shape(get_args(hint)[0], markers, where, context)
     if isinstance(hint, NewType):
         return _shape(hint.__supertype__, markers, where, context)
-    if isinstance(hint, _ALIASES) or isinstance(origin, _ALIASES):
+    if isinstance(hint, ALIASES) or isinstance(origin, ALIASES):
         return _alias(hint, markers, where, context)
     if isinstance(hint, TypeVar):
-        return _shape(_bound(hint, where), markers, where, context)
-    if origin in _UNIONS:
+        return _shape(upper_bound(hint, where), markers, where, context)
+    if origin in UNIONS:
         return _union(hint, markers, where, context)
     return _marked(hint, markers, where, context)
 
@@ -167,22 +130,17 @@ def _alias(hint: Any, markers: tuple[Any, ...], where: str, context: Context) ->
     return context.once(hint, str(hint), lambda: _shape(value, (), where, context))
 
 
-def _bound(variable: TypeVar, where: str) -> Any:
-    if variable.__constraints__:
-        raise _error(where, f"the type variable {variable} may be several types; say which, as in Box[int]")
-    return Any if variable.__bound__ is None else variable.__bound__
-
-
 def _marked(hint: Any, markers: tuple[Any, ...], where: str, context: Context) -> Shape:
     shape = _custom(hint, markers, where, context) or _epoch(hint, markers, where) or _plain(hint, where, context)
     for marker in markers:
         if isinstance(marker, Normalize):
             shape = Normalized(shape, marker.function)
         if isinstance(marker, Attribute) and (marker.name or marker.aliases or not marker.stored):
-            problem = "Attribute(name, aliases=, stored=) speaks of a field; put its Annotated around the field's whole type"
-            raise _error(where, problem)
-        if isinstance(marker, Extras):
-            raise _error(where, "Extras() speaks of a field; put its Annotated around the field's whole type, a dict")
+            problem = "Attribute(name, aliases=, stored=) speaks of a field"
+            raise model_error(where, f"{problem}; put its Annotated around the field's whole type")
+        if is_extras(marker):
+            problem = "Extras() speaks of a field"
+            raise model_error(where, f"{problem}; put its Annotated around the field's whole type, a dict")
     return shape
 
 
@@ -191,25 +149,29 @@ def _custom(hint: Any, markers: tuple[Any, ...], where: str, context: Context) -
     if not functions:
         return None
     if len(functions) > 1:
-        raise _error(where, "two Attribute markers with functions; leave one")
+        raise model_error(where, "two Attribute markers with functions; leave one")
     both = functions[0].encode is not None and functions[0].decode is not None
     inner = None if both else _epoch(hint, markers, where) or _plain(hint, where, context)
-    return Custom(_name(hint), inner, functions[0].encode, functions[0].decode)
+    return Custom(type_name(hint), inner, functions[0].encode, functions[0].decode)
 
 
 def _epoch(hint: Any, markers: tuple[Any, ...], where: str) -> Shape | None:
     units: list[EpochUnit] = []
-    units += ["seconds" for each in markers if isinstance(each, EpochSeconds) or each is EpochSeconds]
-    units += ["milliseconds" for each in markers if isinstance(each, EpochMillis) or each is EpochMillis]
+    for marker in markers:
+        if isinstance(marker, EpochSeconds) or marker is EpochSeconds:
+            units.append("seconds")
+        if isinstance(marker, EpochMillis) or marker is EpochMillis:
+            units.append("milliseconds")
     if not units:
         return None
     if len(units) > 1:
-        raise _error(where, "several epoch markers; leave one")
+        raise model_error(where, "several epoch markers; leave one")
     if hint is datetime:
         return EpochTime(units[0])
     if hint is int or hint is float:
         return EpochNumber(units[0], hint)
-    raise _error(where, f"epoch markers go with datetime, int or float, not with {_name(hint)}; change the type or the marker")
+    problem = f"epoch markers go with datetime, int or float, not with {type_name(hint)}"
+    raise model_error(where, f"{problem}; change the type or the marker")
 
 
 def _plain(hint: Any, where: str, context: Context) -> Shape:
@@ -237,9 +199,9 @@ def _scalar(hint: Any) -> Shape | None:
 
 def _literal(values: tuple[Any, ...], where: str) -> Shape:
     some = tuple(value for value in values if value is not None)
-    shape: Shape = LiteralShape(some)
-    if isinstance(shape, LiteralShape) and not shape.distinct:
-        raise _error(where, "two values of the Literal are stored as the same; leave one")
+    shape = LiteralShape(some)
+    if not shape.distinct:
+        raise model_error(where, "two values of the Literal are stored as the same; leave one")
     if not some:
         return OptionalShape(AnyShape())
     return shape if len(some) == len(values) else OptionalShape(shape)
@@ -249,36 +211,35 @@ def _enum(cls: type[Enum], where: str) -> Shape:
     try:
         shape = EnumShape(cls)
     except EncodeError as error:
-        raise _error(where, str(error).removeprefix("$: ")) from error
+        raise model_error(where, str(error).removeprefix("$: ")) from error
     if not shape.wire_types:
-        raise _error(where, f"the enum {cls.__qualname__} has no members; add some")
+        raise model_error(where, f"the enum {cls.__qualname__} has no members; add some")
     return shape
 
 
 def _nested(hint: Any, context: Context) -> Shape:
-    shape = context.once(hint, _name(hint), lambda: _build_class(hint, context))
+    shape = context.once(hint, type_name(hint), lambda: _build_class(hint, context))
     if isinstance(shape, ClassShape):
         for field in shape.fields:
             if not field.stored and not field.field.has_default:
-                raise _error(
-                    f"{shape.kind}.{field.name}",
-                    "stored=False needs a key to recover the field from, a nested value has none; store it, or give it a default",
-                )
+                problem = "stored=False needs a key to recover the field from, a nested value has none"
+                raise model_error(f"{shape.kind}.{field.name}", f"{problem}; store it, or give it a default")
     return shape
 
 
 def _converted(hint: Any, where: str, context: Context) -> Shape:
+    name = type_name(hint)
     remedy = "give the field Attribute(encode=, decode=), or the table a cattrs converter with hooks for it"
     if context.converter is None:
-        raise _error(where, f"the type {_name(hint)} is not known; {remedy}")
+        raise model_error(where, f"the type {name} is not known; {remedy}")
     try:
         context.converter.get_structure_hook(hint)
         plain = context.converter.get_unstructure_hook(hint)
     except Exception as error:
-        raise _error(where, f"the type {_name(hint)} is known neither to dynamap nor to the converter; {remedy}") from error
-    if plain is cattrs.fns.identity:
-        raise _error(where, f"the converter has no unstructure hook for {_name(hint)}; register one")
-    return Converted(hint, _name(hint), context.converter)
+        raise model_error(where, f"neither dynamap nor the converter knows the type {name}; {remedy}") from error
+    if plain is identity:
+        raise model_error(where, f"the converter has no unstructure hook for {name}; register one")
+    return Converted(hint, name, context.converter)
 
 
 # ---------------------------------------------------------------------------------------------------- containers
@@ -312,47 +273,29 @@ def _tuple(arguments: tuple[Any, ...], hint: Any, where: str, context: Context) 
     return TupleOf(tuple(_shape(argument, (), where, context) for argument in elements))
 
 
-def _set(
-    arguments: tuple[Any, ...], factory: type[set[Any]] | type[frozenset[Any]], where: str, context: Context
-) -> Shape:
+def _set(arguments: tuple[Any, ...], factory: type[set[Any] | frozenset[Any]], where: str, context: Context) -> Shape:
     element = _shape(arguments[0] if arguments else Any, (), where, context)
     if not isinstance(element, AnyShape) and element.wire_types not in {("S",), ("N",), ("B",)}:
-        problem = (
-            f"a set of {element.kind} cannot be stored: a set in DynamoDB holds only texts, only numbers or only bytes; use a list"
+        problem = f"a set of {element.kind} cannot be stored"
+        raise model_error(
+            where, f"{problem}: a set in DynamoDB holds only texts, only numbers or only bytes; use a list"
         )
-        raise _error(where, problem)
     return SetOf(element, factory)
 
 
 def _map(arguments: tuple[Any, ...], accepted: tuple[type, ...], where: str, context: Context) -> Shape:
     key = Text() if arguments[0] is Any else _shape(arguments[0], (), where, context)
     if not key.keyable:
-        raise _error(where, f"a dict cannot have keys of type {key.kind}: use a type that is stored as one text or number")
+        problem = f"a dict cannot have keys of type {key.kind}"
+        raise model_error(where, f"{problem}; use a type that is stored as a text or as a number")
     return MapOf(key, _shape(arguments[1], (), where, context), accepted)
 
 
 # ---------------------------------------------------------------------------------------------------- unions
 
 
-def _members(hint: Any, where: str) -> list[Any]:
-    """Flatten a union, through NewType, Annotated and aliases no further than needed to find None and Literals."""
-    flat: list[Any] = []
-    literals: list[Any] = []
-    for argument in get_args(hint):
-        inner = argument.__value__ if isinstance(argument, _ALIASES) and get_origin(argument.__value__) in _UNIONS else argument
-        if get_origin(inner) in _UNIONS:
-            flat += _members(inner, where)
-        elif get_origin(inner) is Literal:
-            literals += [value for value in get_args(inner) if value not in literals]
-        else:
-            flat.append(inner)
-    if literals:
-        flat.append(Literal[tuple(literals)])
-    return flat
-
-
 def _union(hint: Any, markers: tuple[Any, ...], where: str, context: Context) -> Shape:
-    members = _members(hint, where)
+    members = union_members(hint)
     some = [member for member in members if member is not type(None)]
     if not some:
         return OptionalShape(AnyShape())
@@ -369,7 +312,7 @@ def _union(hint: Any, markers: tuple[Any, ...], where: str, context: Context) ->
 
 def _marked_union(members: list[Any], markers: tuple[Any, ...], where: str, context: Context) -> Shape:
     if any(isinstance(marker, EpochSeconds | EpochMillis) for marker in markers):
-        raise _error(where, "epoch markers go with one type of a union; put Annotated around that type")
+        raise model_error(where, "epoch markers go with one type of a union; put Annotated around that type")
     shape = _alternatives(members, where, context)
     functions = [each for each in markers if isinstance(each, Attribute) and (each.encode or each.decode)]
     for each in functions:
@@ -397,29 +340,29 @@ def _alternatives(members: list[Any], where: str, context: Context) -> Shape:
                     f"{owners[tag].kind} and {shape.kind} are stored alike and cannot be told apart when read; "
                     "declare one of them, or classes with a Literal tag each"
                 )
-                raise _error(where, problem)
+                raise model_error(where, problem)
             owners[tag] = shape
     return UnionShape(tuple(shapes))
 
 
 def _tagged(classes: list[Any], where: str, context: Context) -> Shape:
     origins = [get_origin(cls) or cls for cls in classes]
-    names = " and ".join(_name(cls) for cls in classes)
+    names = " and ".join(type_name(cls) for cls in classes)
     if len(set(origins)) < len(origins):
-        raise _error(where, f"{names} are the same class and cannot be told apart; make two classes of them")
+        raise model_error(where, f"{names} are the same class and cannot be told apart; make two classes of them")
     literals = [_literal_fields(cls, context) for cls in classes]
     for attribute in literals[0]:
         if all(attribute in each for each in literals):
             tags = tuple(each[attribute] for each in literals)
             every = tuple(value for values in tags for value in values)
-            if len({(type(value), value) for value in every}) == len(every) and LiteralShape(every).distinct:
+            if LiteralShape(every).distinct:
                 shapes = tuple(_shape(cls, (), where, context) for cls in classes)
                 return TaggedUnion(attribute, shapes, tags)
     problem = (
         f"{names} are both stored as maps and cannot be told apart when read; "
         'give each a field of the same name with a value of its own, as kind: Literal["card"] = "card"'
     )
-    raise _error(where, problem)
+    raise model_error(where, problem)
 
 
 def _literal_fields(cls: Any, context: Context) -> dict[str, tuple[Any, ...]]:
@@ -430,26 +373,13 @@ def _literal_fields(cls: Any, context: Context) -> dict[str, tuple[Any, ...]]:
         while get_origin(hint) is Annotated:
             hint = hint.__origin__
         if get_origin(hint) is Literal and None not in get_args(hint):
-            found[_attribute(field, f"{_name(cls)}.{field.name}").name or context.names(field.name)] = get_args(hint)
+            found[merged_attribute(field, f"{type_name(cls)}.{field.name}").name or context.names(field.name)] = (
+                get_args(hint)
+            )
     return found
 
 
 # ---------------------------------------------------------------------------------------------------- classes
-
-
-def _attribute(field: ClassField, where: str) -> Attribute:
-    """Merge what the field's Attribute markers say; two of them must not say the same thing twice."""
-    merged = Attribute()
-    for marker in field.markers:
-        if isinstance(marker, Attribute):
-            if (merged.name and marker.name) or (merged.aliases and marker.aliases):
-                raise _error(where, "two Attribute markers name the attribute; leave one")
-            merged = Attribute(
-                name=merged.name or marker.name,
-                aliases=merged.aliases or tuple(marker.aliases),
-                stored=merged.stored and marker.stored,
-            )
-    return merged
 
 
 def _build_class(cls: Any, context: Context) -> ClassShape:
@@ -459,38 +389,27 @@ def _build_class(cls: Any, context: Context) -> ClassShape:
     for field in fields:
         for name in () if field.extras else field.read_from:
             if name in owners:
-                problem = f"the attribute {name!r} is stored or read by {owners[name]} too; give one of them another name"
-                raise _error(f"{_name(cls)}.{field.name}", problem)
+                problem = (
+                    f"the attribute {name!r} is stored or read by {owners[name]} too; give one of them another name"
+                )
+                raise model_error(f"{type_name(cls)}.{field.name}", problem)
             owners[name] = field.name
     extras = [field.name for field in fields if field.extras]
     if len(extras) > 1:
-        raise _error(f"{_name(cls)}.{extras[1]}", f"{extras[0]} keeps the extras already; leave one Extras()")
+        raise model_error(f"{type_name(cls)}.{extras[1]}", f"{extras[0]} keeps the extras already; leave one Extras()")
     return ClassShape(origin, fields)
 
 
 def _build_field(cls: Any, field: ClassField, context: Context) -> FieldShape:
-    where = f"{_name(cls)}.{field.name}"
-    extras = any(isinstance(marker, Extras) or marker is Extras for marker in field.markers)
-    merged = _attribute(field, where)
+    where = f"{type_name(cls)}.{field.name}"
+    extras = any(map(is_extras, field.markers))
+    merged = merged_attribute(field, where)
     attribute = merged.name or context.names(field.name)
     if not attribute:
-        raise _error(where, "the stored name is empty; give the field Attribute(name)")
-    shape = _shape(_without_field_markers(field), (), where, context)
+        raise model_error(where, "the stored name is empty; give the field Attribute(name)")
+    shape = _shape(value_hint(field), (), where, context)
     if extras and not (isinstance(shape, MapOf) and isinstance(shape.key, Text)):
-        raise _error(where, "Extras() goes with a dict of str keys, as dict[str, Any]; change the type")
-    if not field.defaults_to_none:
+        raise model_error(where, "Extras() goes with a dict of str keys, as dict[str, Any]; change the type")
+    if not (field.defaults_to_none and field.init):
         shape = shape.storing_null()
     return FieldShape(field.name, attribute, merged.aliases, shape, field, merged.stored, extras)
-
-
-def _without_field_markers(field: ClassField) -> Any:
-    """Leave only the markers that speak of the value: names and Extras are the field's."""
-    if not field.markers:
-        return field.hint
-    kept: list[Any] = []
-    for marker in field.markers:
-        if isinstance(marker, Attribute):
-            kept.append(Attribute(encode=marker.encode, decode=marker.decode))
-        elif not (isinstance(marker, Extras) or marker is Extras):
-            kept.append(marker)
-    return Annotated[(field.hint.__origin__, *kept)] if kept else field.hint.__origin__

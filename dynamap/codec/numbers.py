@@ -20,6 +20,7 @@ PLAIN_FROM, PLAIN_BELOW = -20, 38
 _PLAIN_INTEGER = 10**PLAIN_BELOW
 _TOO_LARGE = 10 ** (LARGEST + 1)
 _READABLE = 5000
+_OUT_OF_RANGE = "a number outside of DynamoDB's range of 1E-130 to 9.99E+125; scale it, or store it as text"
 
 
 def decimal_text(value: Decimal, path: Path = ()) -> str:
@@ -41,9 +42,10 @@ def decimal_text(value: Decimal, path: Path = ()) -> str:
     scale = int(exponent) + len(every) - len(kept)
     magnitude = scale + len(kept) - 1
     if len(kept) > MAXIMUM_DIGITS:
-        raise refusal(path, f"a number of {len(kept)} significant digits, DynamoDB holds {MAXIMUM_DIGITS}; round it, or store it as text")
+        problem = f"a number of {len(kept)} significant digits, DynamoDB holds {MAXIMUM_DIGITS}"
+        raise refusal(path, f"{problem}; round it, or store it as text")
     if not SMALLEST <= magnitude <= LARGEST:
-        raise refusal(path, "a number outside of DynamoDB's range of 1E-130 to 9.99E+125; scale it, or store it as text")
+        raise refusal(path, _OUT_OF_RANGE)
     return ("-" if value.is_signed() else "") + _notation(kept, scale, magnitude)
 
 
@@ -67,7 +69,7 @@ def integer_text(value: int, path: Path = ()) -> str:
         return int.__repr__(value)
     if not -_TOO_LARGE < value < _TOO_LARGE:
         # checked before the number becomes text: Python refuses to print very long ones
-        raise refusal(path, "a number outside of DynamoDB's range of 1E-130 to 9.99E+125; scale it, or store it as text")
+        raise refusal(path, _OUT_OF_RANGE)
     return decimal_text(Decimal(value), path)
 
 

@@ -188,7 +188,7 @@ class Boolean(Shape):
 class Binary(Shape):
     """Bytes, stored as B; bytearray and memoryview are taken too, and `factory` is what comes back."""
 
-    factory: type[bytes] | type[bytearray] = bytes
+    factory: type[bytes | bytearray] = bytes
 
     @property
     def kind(self) -> str:

@@ -22,7 +22,8 @@ MAXIMUM_DEPTH = 32
 def refuse_depth(path: Path) -> None:
     """Raise EncodeError for a container that DynamoDB would find nested too deeply: 32 levels below the item."""
     if len(path) > MAXIMUM_DEPTH:
-        raise refusal(path[:4], f"nested deeper than DynamoDB's {MAXIMUM_DEPTH} levels; store the inner part as its own item")
+        problem = f"nested deeper than DynamoDB's {MAXIMUM_DEPTH} levels; store the inner part as its own item"
+        raise refusal(path[:4], problem)
 
 
 class Shape(ABC):
@@ -113,4 +114,3 @@ class Shape(ABC):
         if tag not in self.wire_types:
             raise DecodeFailure(path, f"{with_article(self.kind)} expected, found {found(tag)}")
         return tag, content
-

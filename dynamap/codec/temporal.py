@@ -51,7 +51,10 @@ def _datetime_remedy(value: object) -> str:
 
 @attrs.frozen
 class DateTime(Shape):
-    """An aware datetime, stored as S in UTC with microseconds, as "2025-12-17T21:47:08.305464Z"; naive ones are refused."""
+    """An aware datetime, stored as S in UTC with microseconds, as "2025-12-17T21:47:08.305464Z".
+
+    Naive ones are refused; a stored text without a zone is read as UTC.
+    """
 
     @property
     def kind(self) -> str:
@@ -142,7 +145,7 @@ class EpochNumber(Shape):
     """
 
     unit: EpochUnit
-    factory: type[int] | type[float]
+    factory: type[int | float]
 
     @property
     def kind(self) -> str:
@@ -162,8 +165,8 @@ class EpochNumber(Shape):
             float_text(value, path)
         whole = math.ceil(value)
         if self.unit == "seconds" and whole >= _YEAR_2101:
-            msg = "seconds since 1970 expected, got a number beyond the year 2100, as milliseconds are; divide it by 1000"
-            raise refusal(path, msg)
+            problem = "seconds since 1970 expected, got a number beyond the year 2100, as milliseconds are"
+            raise refusal(path, f"{problem}; divide it by 1000")
         return {"N": integer_text(whole, path)}
 
     def decode(self, wire: Wire, path: Path = ()) -> Any:

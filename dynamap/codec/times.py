@@ -102,7 +102,8 @@ def _zone(parts: dict[str, Any]) -> timezone | None:
         return None
     if parts["sign"] is None:
         return timezone.utc
-    offset = timedelta(hours=int(parts["hours"]), minutes=int(parts["minutes"] or 0), seconds=int(parts["seconds"] or 0))
+    hours, minutes, seconds = (int(parts[name] or 0) for name in ("hours", "minutes", "seconds"))
+    offset = timedelta(hours=hours, minutes=minutes, seconds=seconds)
     return timezone(-offset if parts["sign"] == "-" else offset)
 
 

@@ -70,6 +70,11 @@ class UnionShape(Shape):
         return "convert it to one of these"
 
 
+def _positions_by_tag(tags: tuple[tuple[Any, ...], ...]) -> dict[tuple[str, Any], int]:
+    pairs = ((position, value) for position, values in enumerate(tags) for value in values)
+    return {wire_key(LiteralShape((value,)).encode(value)): position for position, value in pairs}
+
+
 @attrs.frozen
 class TaggedUnion(Shape):
     """One of several classes, each with a Literal field of the same stored name and values of its own.
@@ -80,12 +85,12 @@ class TaggedUnion(Shape):
     attribute: str
     members: tuple[Shape, ...]
     tags: tuple[tuple[Any, ...], ...]
-    _positions: dict[tuple[str, Any], int] = attrs.field(init=False, repr=False, eq=False)
-
-    @_positions.default
-    def _by_tag(self) -> dict[tuple[str, Any], int]:
-        pairs = ((position, value) for position, values in enumerate(self.tags) for value in values)
-        return {wire_key(LiteralShape((value,)).encode(value)): position for position, value in pairs}
+    _positions: dict[tuple[str, Any], int] = attrs.field(
+        init=False,
+        repr=False,
+        eq=False,
+        default=attrs.Factory(lambda self: _positions_by_tag(self.tags), takes_self=True),
+    )
 
     @property
     def kind(self) -> str:

@@ -198,7 +198,7 @@ class Custom(Shape):
 
 @attrs.frozen
 class Converted(Shape):
-    """A type that dynamap does not know: the table's cattrs converter makes a plain value of it, which is then stored."""
+    """A type that dynamap does not know: the table's cattrs converter makes a plain value of it, and that is stored."""
 
     hint: Any
     name: str

@@ -1,0 +1,46 @@
+"""What the shapes of one table share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import cattrs
+
+from dynamap.codec.shapes import Shape
+from dynamap.codec.wrappers import Reference
+
+__all__ = ["Context"]
+
+
+def _same(name: str) -> str:
+    return name
+
+
+@attrs.define
+class Context:
+    """What the shapes of one table share.
+
+    `converter` takes leaf types that dynamap does not know, `names` makes stored names of field names, `localns` helps
+    to resolve annotations of classes that were made inside of functions.
+    """
+
+    converter: cattrs.BaseConverter | None = None
+    names: Callable[[str], str] = _same
+    localns: Mapping[str, Any] | None = None
+    _shapes: dict[Any, Shape] = attrs.field(init=False, factory=dict[Any, Shape])
+    _open: dict[Any, None] = attrs.field(init=False, factory=dict[Any, None])
+
+    def once(self, key: Any, name: str, build: Callable[[], Shape]) -> Shape:
+        """Give the shape for a class or alias, built once; a Reference to it while it is being built."""
+        if key in self._shapes:
+            return self._shapes[key]
+        if key in self._open:
+            return Reference(name, key, self._shapes)
+        self._open[key] = None
+        try:
+            shape = self._shapes[key] = build()
+        finally:
+            del self._open[key]
+        return shape
