@@ -1,0 +1,33 @@
+"""Operations: frozen builders, one file each, and what they share."""
+
+from dynamap.operations.base import Applied, Attempt, Operation, Refused, Runtime, Scope, Stores
+from dynamap.operations.delete import Delete, DeleteReturning
+from dynamap.operations.get import Get, Readable
+from dynamap.operations.guards import Guard, guard_of_version
+from dynamap.operations.put import Put, PutReturning
+from dynamap.operations.tables import create_table, delete_table
+from dynamap.operations.update import Rewrite, Update, UpdateItem, UpdateReturning
+
+__all__ = [
+    "Applied",
+    "Attempt",
+    "Delete",
+    "DeleteReturning",
+    "Get",
+    "Guard",
+    "Operation",
+    "Put",
+    "PutReturning",
+    "Readable",
+    "Refused",
+    "Rewrite",
+    "Runtime",
+    "Scope",
+    "Stores",
+    "Update",
+    "UpdateItem",
+    "UpdateReturning",
+    "create_table",
+    "delete_table",
+    "guard_of_version",
+]

@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, overload
 import attrs
 from typing_extensions import ParamSpec
 
-__all__ = ["camel_case", "evolve"]
+__all__ = ["evolve"]
 
 M_co = TypeVar("M_co", covariant=True)
 A = TypeVar("A", bound="_Attrs")
 P = ParamSpec("P")
-
-
-def camel_case(name: str) -> str:
-    """An attribute name for a field name: `order_lines` gives `orderLines`."""
-    head, *rest = name.split("_")
-    return head + "".join(word.title() for word in rest)
 
 
 if TYPE_CHECKING:

@@ -1,0 +1,122 @@
+"""How dynamap makes its clients, and what it asks of those that it is given."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from dynamap.drivers.failures import check_reply, without_retries
+from dynamap.errors import RequestError
+
+__all__ = ["ClientOptions", "accept_async_client", "accept_client", "client_arguments", "make_client", "placeholders_for"]
+
+_CONNECT_TIMEOUT = 1.0
+_READ_TIMEOUT = 5.0
+_POOL = 50
+
+
+@dataclass(frozen=True)
+class ClientOptions:
+    """What `connect` was told about the client that it is to make."""
+
+    endpoint_url: str | None = None
+    region_name: str | None = None
+
+
+def accept_client(client: Any) -> Any:
+    """Take a client for our calls: its own retries stay as they are for everybody else's."""
+
+    def needs_retry(
+        response: Any = None, caught_exception: Exception | None = None, operation: Any = None, **_rest: object
+    ) -> None:
+        http = without_retries(client, response, caught_exception, operation)
+        if http is not None:
+            check_reply(http.headers, http.content)
+
+    return _accept(client, needs_retry)
+
+
+def accept_async_client(client: Any) -> Any:
+    """The same for aiobotocore, whose bodies are awaited."""
+
+    async def needs_retry(
+        response: Any = None, caught_exception: Exception | None = None, operation: Any = None, **_rest: object
+    ) -> None:
+        http = without_retries(client, response, caught_exception, operation)
+        if http is not None:
+            check_reply(http.headers, await http.content)
+
+    return _accept(client, needs_retry)
+
+
+def _accept(client: Any, handler: Callable[..., Any]) -> Any:
+    meta = getattr(client, "meta", None)
+    events = getattr(meta, "events", None)
+    service = getattr(getattr(meta, "service_model", None), "service_name", None)
+    if events is None or service != "dynamodb":
+        msg = (
+            f"client= takes a DynamoDB client, as boto3.client('dynamodb') makes it; got {type(client).__name__}"
+            f"{'' if service is None else f' for {service}'}: of a boto3 resource or table, pass its .meta.client"
+        )
+        raise RequestError(msg)
+    events.register_first("needs-retry.dynamodb", handler, unique_id="dynamap-without-retries")
+    return client
+
+
+def client_arguments(options: ClientOptions, session: Any, config: type[Any]) -> dict[str, Any]:
+    """The arguments of `session.create_client` but for the credentials."""
+    region = options.region_name or session.get_config_variable("region")
+    if region is None and is_loopback(options.endpoint_url):
+        region = "us-east-1"
+    return {
+        "service_name": "dynamodb",
+        "endpoint_url": options.endpoint_url,
+        "region_name": region,
+        "config": config(
+            connect_timeout=_CONNECT_TIMEOUT,
+            read_timeout=_READ_TIMEOUT,
+            max_pool_connections=_POOL,
+            tcp_keepalive=True,
+            retries={"mode": "standard", "total_max_attempts": 1},
+        ),
+    }
+
+
+def placeholders_for(options: ClientOptions, session: Any) -> bool:
+    """Whether placeholders may stand for credentials: a server on this machine, and none configured for it.
+
+    The instance's own role is not asked for: that would be a call over the network to reach a server beside us.
+    """
+    if not is_loopback(options.endpoint_url):
+        return False
+    session.get_component("credential_provider").remove("iam-role")
+    return True
+
+
+def is_loopback(endpoint_url: str | None) -> bool:
+    """Whether this URL names the machine itself."""
+    host = urlsplit(endpoint_url).hostname if endpoint_url else None
+    if host is None or host == "localhost":
+        return host is not None
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+PLACEHOLDERS = {"aws_access_key_id": "placeholder", "aws_secret_access_key": "placeholder"}
+
+
+def make_client(options: ClientOptions) -> Any:
+    """A botocore client with short timeouts and without retries of its own."""
+    from botocore.config import Config  # noqa: PLC0415 - botocore is loaded with the first client, not with dynamap
+    from botocore.session import get_session  # noqa: PLC0415
+
+    session = get_session()
+    arguments = client_arguments(options, session, Config)
+    if placeholders_for(options, session) and session.get_credentials() is None:
+        arguments |= PLACEHOLDERS
+    return accept_client(session.create_client(**arguments))

@@ -1,0 +1,126 @@
+"""From what botocore raises to what a plan is told: how far the call came, and the service's own words."""
+
+from __future__ import annotations
+
+import ssl
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from dynamap.plan import CallFailed, Reached
+
+__all__ = ["DamagedReply", "check_reply", "describe", "our_call", "without_retries"]
+
+_ours: ContextVar[bool] = ContextVar("dynamap_call", default=False)
+
+
+class DamagedReply(Exception):  # noqa: N818 - internal: never reaches the user
+    """A 2xx reply whose body does not fit its length, its checksum, or JSON."""
+
+
+@contextmanager
+def our_call() -> Iterator[None]:
+    """While this is open, `without_retries` speaks for the client's calls; others keep the client's own settings."""
+    token = _ours.set(True)
+    try:
+        yield
+    finally:
+        _ours.reset(token)
+
+
+def without_retries(
+    client: Any, response: tuple[Any, dict[str, Any]] | None, caught_exception: Exception | None, operation: Any
+) -> Any | None:
+    """End a call of ours at its first answer, whatever retry mode the client has; answers the 2xx reply to check.
+
+    Meant for `needs-retry`, registered first. Raises just what botocore would raise after its last attempt, so that
+    whatever watches the client sees the usual errors.
+    """
+    if not _ours.get():
+        return None
+    if caught_exception is not None:
+        raise caught_exception
+    if response is None:
+        return None
+    http, parsed = response
+    if http.status_code < 300:
+        return http
+    error_class = client.exceptions.from_code(parsed.get("Error", {}).get("Code"))
+    raise error_class(parsed, operation.name)
+
+
+def check_reply(headers: Mapping[str, Any], body: bytes) -> None:
+    """Raise DamagedReply unless this is the whole body that the service sent.
+
+    botocore takes a truncated body of a 2xx for an empty answer, so length, checksum and braces are checked here.
+    """
+    length = headers.get("content-length")
+    if length is not None and int(length) != len(body):
+        msg = f"{len(body)} bytes of {length} arrived"
+        raise DamagedReply(msg)
+    checksum = headers.get("x-amz-crc32")
+    if checksum is not None and int(checksum) != zlib.crc32(body):
+        msg = "the checksum x-amz-crc32 does not fit the body"
+        raise DamagedReply(msg)
+    text = body.strip()
+    if text and not (text.startswith(b"{") and text.endswith(b"}")):
+        msg = "the body is not a JSON object"
+        raise DamagedReply(msg)
+
+
+def describe(error: Exception) -> CallFailed:
+    """A driver's account of an exception that a botocore or aiobotocore client raised."""
+    # imported here: `import dynamap` must stay light
+    from botocore import exceptions as raised  # noqa: PLC0415
+
+    failed: CallFailed
+    name = type(error).__name__
+    if isinstance(error, raised.ClientError):
+        failed = _service_answer(error.response)
+    elif isinstance(error, DamagedReply):
+        failed = CallFailed(Reached.APPLIED, name, str(error))
+    elif isinstance(error, (raised.ParamValidationError, raised.NoCredentialsError, raised.NoRegionError)):
+        failed = CallFailed(Reached.ANSWERED, "ValidationException", str(error))
+    elif isinstance(error, (raised.ConnectTimeoutError, raised.ProxyConnectionError)) or _never_connected(error):
+        failed = CallFailed(Reached.NOTHING, name, str(error))
+    elif isinstance(error, (raised.CredentialRetrievalError, raised.PartialCredentialsError)):
+        failed = CallFailed(Reached.NOTHING, name, str(error))
+    else:
+        failed = CallFailed(Reached.UNKNOWN, name, str(error))
+    failed.__cause__ = error
+    return failed
+
+
+def _service_answer(response: Mapping[str, Any]) -> CallFailed:
+    error = response.get("Error", {})
+    return CallFailed(
+        Reached.ANSWERED,
+        error.get("Code") or "Unknown",
+        error.get("Message") or response.get("message") or "",
+        status=response.get("ResponseMetadata", {}).get("HTTPStatusCode"),
+        item=response.get("Item") or None,
+        reasons=response.get("CancellationReasons", ()),
+    )
+
+
+def _never_connected(error: Exception) -> bool:
+    """Whether a connection error came before the first byte of the request."""
+    from botocore import exceptions as raised  # noqa: PLC0415
+
+    kwargs = getattr(error, "kwargs", None)
+    inner = kwargs.get("error") if isinstance(kwargs, dict) else None
+    if isinstance(error, raised.SSLError):
+        # a handshake that failed sent nothing; a TLS error later may follow a whole request
+        return isinstance(inner, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(inner)
+    if isinstance(error, raised.EndpointConnectionError):
+        # aiobotocore reports a reset in the middle of a request under this name too
+        return inner is None or _is_connect_error(inner)
+    return False
+
+
+def _is_connect_error(inner: BaseException) -> bool:
+    names = {base.__name__ for base in type(inner).__mro__}
+    # urllib3.NewConnectionError, socket.gaierror, aiohttp.ClientConnectorError (with its DNS and TLS forms)
+    return bool(names & {"NewConnectionError", "gaierror", "ClientConnectorError"})

@@ -1,0 +1,24 @@
+"""What may stand between a driver and its client, the same for both modes."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from dynamap.plan import Call, CallFailed, Reply
+
+__all__ = ["Interceptor", "method_of"]
+
+
+class Interceptor(Protocol):
+    """Sees every call; whatever it raises takes the place of the reply."""
+
+    def before(self, call: Call, /) -> None:
+        """Before the call is sent."""
+
+    def after(self, call: Call, outcome: Reply | CallFailed, /) -> None:
+        """When the reply or the failure is known."""
+
+
+def method_of(operation: str) -> str:
+    """The client's method for an operation of the service: `UpdateItem` is `update_item`."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")

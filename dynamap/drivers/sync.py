@@ -1,0 +1,143 @@
+"""Runs plans over a boto3 or botocore client; spawned plans run in threads."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+from dynamap.drivers.clients import ClientOptions, accept_client, make_client
+from dynamap.drivers.failures import describe, our_call
+from dynamap.drivers.interceptor import Interceptor, method_of
+from dynamap.plan import Call, CallFailed, Join, Plan, Reply, Sleep, Spawn, Ticket
+
+__all__ = ["SyncDriver"]
+
+R = TypeVar("R")
+
+# a plan bounds what it has in flight; this only keeps a faulty one from exhausting the machine
+_MOST_THREADS = 256
+
+
+class SyncDriver:
+    """One client, made at the first call unless it was given."""
+
+    def __init__(
+        self,
+        client: Any | ClientOptions,
+        *,
+        sleep: Callable[[float], object] = time.sleep,
+        interceptors: Sequence[Interceptor] = (),
+    ) -> None:
+        self._given = client
+        self._owned = isinstance(client, ClientOptions)
+        self._client: Any = None if self._owned else accept_client(client)
+        self._lock = threading.Lock()
+        self._sleep = sleep
+        self._interceptors = tuple(interceptors)
+
+    def intercepted(self, interceptor: Interceptor) -> SyncDriver:
+        """The same client behind one more interceptor; closing this driver leaves the client open."""
+        driver = SyncDriver(self.client(), sleep=self._sleep, interceptors=(*self._interceptors, interceptor))
+        return driver
+
+    def client(self) -> Any:
+        """The client, made now if there is none yet."""
+        if self._client is None:
+            with self._lock:
+                if self._client is None:
+                    self._client = make_client(self._given)
+        return self._client
+
+    def close(self) -> None:
+        """Close a client that dynamap made; one that was given stays open."""
+        with self._lock:
+            if self._owned and self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def run(self, plan: Plan[R]) -> R:
+        """Run a plan to its end and answer its result; what it emits is dropped."""
+        steps = self.iterate(plan)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as stop:
+                result: R = stop.value
+                return result
+
+    def iterate(self, plan: Plan[R]) -> Generator[Sequence[Any], None, R]:
+        """Run a plan and hand out what it emits; ends its spawned plans when it is closed early."""
+        threads = _Threads()
+        reply: Any = None
+        error: Exception | None = None
+        try:
+            while True:
+                try:
+                    command = plan.send(reply) if error is None else plan.throw(error)
+                except StopIteration as stop:
+                    result: R = stop.value
+                    return result
+                reply = error = None
+                try:
+                    if isinstance(command, Call):
+                        reply = self._call(command)
+                    elif isinstance(command, Sleep):
+                        self._sleep(command.seconds)
+                    elif isinstance(command, Spawn):
+                        reply = threads.spawn(self.run, command.plan)
+                    elif isinstance(command, Join):
+                        reply = threads.join(command.tickets)
+                    else:
+                        yield command.items
+                except Exception as raised:  # noqa: BLE001 - the plan decides; what is no Exception passes through
+                    error = raised
+        finally:
+            threads.close()
+            plan.close()
+
+    def _call(self, call: Call) -> Reply:
+        for interceptor in self._interceptors:
+            interceptor.before(call)
+        try:
+            with our_call():
+                reply: Reply = getattr(self.client(), method_of(call.operation))(**call.params)
+        except Exception as error:
+            failed = describe(error)
+            self._after(call, failed)
+            raise failed from error
+        self._after(call, reply)
+        return reply
+
+    def _after(self, call: Call, outcome: Reply | CallFailed) -> None:
+        for interceptor in self._interceptors:
+            interceptor.after(call, outcome)
+
+
+class _Threads:
+    """The plans that one plan has spawned."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._running: dict[Ticket, Future[Any]] = {}
+
+    def spawn(self, run: Callable[[Plan[Any]], Any], plan: Plan[Any]) -> Ticket:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(_MOST_THREADS, thread_name_prefix="dynamap")
+        ticket = Ticket()
+        self._running[ticket] = self._pool.submit(contextvars.copy_context().run, run, plan)
+        return ticket
+
+    def join(self, tickets: Sequence[Ticket]) -> tuple[Ticket, Any]:
+        done, _ = wait([self._running[ticket] for ticket in tickets], return_when=FIRST_COMPLETED)
+        first = next(ticket for ticket in tickets if self._running[ticket] in done)
+        return first, self._running.pop(first).result()
+
+    def close(self) -> None:
+        for future in self._running.values():
+            future.cancel()
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)

@@ -1,0 +1,160 @@
+"""What every operation is: a frozen builder that can be seen before it is sent."""
+
+from __future__ import annotations
+
+import random as random_module
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar, final, overload
+
+from typing_extensions import Self
+
+from dynamap.backoff import TokenBucket
+from dynamap.markers import Async, D, M_co, Sync
+from dynamap.model import Entity
+from dynamap.operations.explain import explain
+from dynamap.plan import Call, Plan
+
+__all__ = ["Applied", "Attempt", "Moment", "Operation", "Refused", "Runtime", "Scope", "Stores", "named"]
+
+M = TypeVar("M")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+S = TypeVar("S")
+S_co = TypeVar("S_co", covariant=True)
+
+
+class Driver(Protocol):
+    """What runs a plan; in asyncio it answers an awaitable."""
+
+    def run(self, plan: Plan[Any], /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What one sending of a write fixes for all its attempts: the wall clock in epoch seconds, and the write id."""
+
+    now: float
+    write_id: str
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What the operations of one store share."""
+
+    driver: Driver
+    clock: Callable[[], float]
+    write_ids: Callable[[], str]
+    monotonic: Callable[[], float] = time.monotonic
+    random: Callable[[], float] = random_module.random
+    bucket: TokenBucket = field(default_factory=TokenBucket)
+
+    def moment(self) -> Moment:
+        """A new one: a builder that is sent twice is two writes."""
+        return Moment(self.clock(), self.write_ids())
+
+
+@dataclass(frozen=True)
+class Scope(Generic[M]):
+    """Where the operations of one repository go."""
+
+    runtime: Runtime
+    table_name: str
+    entity: Entity[M]
+    consistent: bool
+
+
+def named(verb: str, scope: Scope[Any], values: Mapping[str, Any]) -> str:
+    """What an operation is called in messages: its verb, the class, and the key fields."""
+    shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
+    return f"{verb} of {scope.entity.cls.__qualname__} {shown}".rstrip()
+
+
+# ---- outcomes
+
+
+@final
+@dataclass(frozen=True)
+class Applied(Generic[R_co]):
+    """A write that was applied, and what `send()` would have answered."""
+
+    stored: R_co
+
+
+@final
+@dataclass(frozen=True)
+class Refused(Generic[S_co]):
+    """A write that its own condition refused, and the entity that stood there."""
+
+    seen: S_co
+
+
+# ---- builders
+
+
+class Builder:
+    """Frozen: every step answers a changed copy."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        msg = f"{type(self).__name__} is frozen: every step, such as .if_(...), answers a changed copy"
+        raise AttributeError(msg)
+
+    def _copy(self, **changes: Any) -> Self:
+        return self._become(type(self), **changes)
+
+    def _become(self, kind: type[R], **changes: Any) -> R:
+        made = object.__new__(kind)
+        made.__dict__.update(self.__dict__)
+        made.__dict__.update(changes)
+        return made
+
+
+class Operation(Builder, Generic[D, R_co]):
+    """One request, or a series of them, that answers an R.
+
+    Nothing is sent before `send()`. In asyncio it is awaited.
+    """
+
+    _runtime: Runtime
+
+    def _call(self, moment: Moment) -> Call:
+        raise NotImplementedError
+
+    def _plan(self) -> Plan[R_co]:
+        raise NotImplementedError
+
+    @overload
+    def send(self: Operation[Sync, R]) -> R: ...
+    @overload
+    async def send(self: Operation[Async, R]) -> R: ...
+    def send(self) -> Any:
+        """Send it and answer its result. Raises the errors of `dynamap.errors`."""
+        return self._runtime.driver.run(self._plan())
+
+    def params(self) -> dict[str, Any]:
+        """The request as the dict that boto3's client would take; nothing is sent."""
+        return self._call(self._runtime.moment()).params
+
+    def explain(self) -> str:
+        """The request for a person: names and values put back, estimated capacity units, limits used."""
+        return explain(self._call(self._runtime.moment()))
+
+
+class Attempt(Operation[D, R_co], Generic[D, R_co, S_co]):
+    """An operation that a condition can refuse."""
+
+    def _try_plan(self) -> Plan[Any]:
+        raise NotImplementedError
+
+    @overload
+    def try_send(self: Attempt[Sync, R, S]) -> Applied[R] | Refused[S]: ...
+    @overload
+    async def try_send(self: Attempt[Async, R, S]) -> Applied[R] | Refused[S]: ...
+    def try_send(self) -> Any:
+        """Send it; a condition of the caller's that failed is an answer, not an error. Version guards still raise."""
+        return self._runtime.driver.run(self._try_plan())
+
+
+class Stores(Generic[M_co]):
+    """A write that knows the entity it stores before it is sent."""

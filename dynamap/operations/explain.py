@@ -1,0 +1,122 @@
+"""A request for a person: names and values put back, what it costs, and which limits it comes near."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dynamap.plan import Call
+
+__all__ = ["explain", "item_size"]
+
+_PLACEHOLDER = re.compile(r"[#:]\d+")
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_EXPRESSIONS = {
+    "UpdateExpression": "update",
+    "ConditionExpression": "condition",
+    "KeyConditionExpression": "key",
+    "FilterExpression": "filter",
+    "ProjectionExpression": "attributes",
+}
+_MOST_BYTES = 4096
+_KB = 1024
+
+
+def explain(call: Call) -> str:
+    """The request as lines of text; the first names the operation and the table."""
+    lines = [f"{call.operation} on {call.params.get('TableName', 'several tables')}"]
+    lines += [f"  {label:<10} {text}" for label, text in _rows(call)]
+    return "\n".join(lines)
+
+
+def _rows(call: Call) -> Iterator[tuple[str, str]]:
+    params = call.params
+    for parameter, label in (("Key", "key"), ("Item", "item")):
+        if parameter in params:
+            yield label, ", ".join(f"{_name(name)} = {_value(wire)}" for name, wire in params[parameter].items())
+    for parameter, label in _EXPRESSIONS.items():
+        if parameter in params:
+            yield label, _restored(params[parameter], params)
+    answers = params.get("ReturnValues", "NONE")
+    if answers != "NONE":
+        yield "answers", answers
+    yield "capacity", _capacity(call)
+    sizes = [
+        f"{label} {len(params[parameter].encode()):,}" for parameter, label in _EXPRESSIONS.items() if parameter in params
+    ]
+    if sizes:
+        yield "limits", f"{', '.join(sizes)} of {_MOST_BYTES:,} bytes"
+
+
+def _restored(text: str, params: Mapping[str, Any]) -> str:
+    names = params.get("ExpressionAttributeNames", {})
+    values = params.get("ExpressionAttributeValues", {})
+
+    def original(match: re.Match[str]) -> str:
+        placeholder = match[0]
+        return _name(names[placeholder]) if placeholder[0] == "#" else _value(values[placeholder])
+
+    return _PLACEHOLDER.sub(original, text)
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN_NAME.match(name) else f"`{name}`"
+
+
+def _value(wire: Mapping[str, Any]) -> str:
+    kind, value = next(iter(wire.items()))
+    if kind == "N":
+        return str(value)
+    if kind == "NULL":
+        return "null"
+    if kind == "M":
+        return "{" + ", ".join(f"{_name(name)}: {_value(inner)}" for name, inner in value.items()) + "}"
+    if kind == "L":
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if kind in ("SS", "NS", "BS"):
+        return "{" + ", ".join(_value({kind[0]: element}) for element in value) + "}"
+    if kind == "B":
+        return f"{len(value)} bytes"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _capacity(call: Call) -> str:
+    params = call.params
+    if call.operation == "GetItem":
+        if params.get("ConsistentRead"):
+            return "1 read unit for each 4 KB of the item (strongly consistent)"
+        return "half a read unit for each 4 KB of the item (eventually consistent)"
+    if call.operation == "PutItem":
+        size = item_size(params["Item"])
+        units = math.ceil(size / _KB)
+        return f"{units} write unit{'s' * (units > 1)} for these {size:,} bytes; more if a larger item is replaced"
+    return "1 write unit for each KB of the item, before or after, whichever is larger"
+
+
+def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
+    """The bytes that the service counts for an item.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+    """
+    return sum(len(name.encode()) + _size(wire) for name, wire in item.items())
+
+
+def _size(wire: Mapping[str, Any]) -> int:
+    kind, value = next(iter(wire.items()))
+    if kind == "N":
+        digits = str(value).lstrip("-").replace(".", "").strip("0")
+        return math.ceil(len(digits) / 2) + 1 + str(value).startswith("-")
+    if kind in ("BOOL", "NULL"):
+        return 1
+    if kind == "S":
+        return len(value.encode())
+    if kind == "B":
+        return len(value)
+    if kind == "L":
+        return 3 + sum(1 + _size(inner) for inner in value)
+    if kind == "M":
+        return 3 + sum(1 + len(name.encode()) + _size(inner) for name, inner in value.items())
+    return sum(_size({kind[0]: element}) for element in value)

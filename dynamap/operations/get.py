@@ -1,0 +1,80 @@
+"""Get: one item by its key."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from typing_extensions import Never, Self
+
+from dynamap.errors import ItemNotFound
+from dynamap.markers import D
+from dynamap.operations.base import Moment, Operation, Scope, named
+from dynamap.operations.sending import read
+from dynamap.plan import Call, Item, Plan
+
+__all__ = ["Get", "Readable"]
+
+M = TypeVar("M")
+Miss = TypeVar("Miss")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Readable(Operation[D, R_co]):
+    """A read of one item."""
+
+
+class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
+    """Read one item; answers the entity, or None if nothing is stored under the key.
+
+    Versioned types are read strongly unless asked otherwise, others eventually. Costs a read unit for each 4 KB of the
+    item, half of one if read eventually.
+    """
+
+    _scope: Scope[M]
+    _key: Item
+    _values: dict[str, Any]
+    _what: str
+    _consistent: bool
+    _required: bool
+
+    def __init__(self, scope: Scope[M], values: dict[str, Any]) -> None:
+        self.__dict__.update(
+            _runtime=scope.runtime,
+            _scope=scope,
+            _key=scope.entity.key(values),
+            _values=values,
+            _what=named("get", scope, values),
+            _consistent=scope.consistent,
+            _required=False,
+        )
+
+    def required(self) -> Get[D, M, Never]:
+        """A miss is `ItemNotFound` instead of None."""
+        kind: type[Get[D, M, Never]] = Get
+        return self._become(kind, _required=True)
+
+    def strongly_consistent(self) -> Self:
+        """Read what every write that was answered before has stored; costs twice as much."""
+        return self._copy(_consistent=True)
+
+    def eventually_consistent(self) -> Self:
+        """Read what may be a little old, for half the price."""
+        return self._copy(_consistent=False)
+
+    def _call(self, moment: Moment) -> Call:
+        del moment
+        params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
+        if self._consistent:
+            params["ConsistentRead"] = True
+        return Call("GetItem", params)
+
+    def _plan(self) -> Plan[M | Miss]:
+        reply = yield from read(self._runtime, self._call(self._runtime.moment()), self._what)
+        item = reply.get("Item")
+        if item:
+            return self._scope.entity.decode(item)
+        if self._required:
+            msg = f"{self._what}: there is no such item"
+            raise ItemNotFound(msg, entity=self._scope.entity.cls, key=self._values)
+        miss: Any = None
+        return miss  # type: ignore[no-any-return]

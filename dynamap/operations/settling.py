@@ -1,0 +1,139 @@
+"""What a failed condition means: whose condition it was, and whether the write was applied after all.
+
+The rules are in docs/writing-safely.md, "When the answer is lost".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dynamap.errors import (
+    ConditionFailed,
+    DynamapError,
+    ItemAlreadyExists,
+    ItemNotFound,
+    OutcomeUnknown,
+    VersionConflict,
+)
+from dynamap.model import Entity
+from dynamap.operations.base import Scope
+from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.sending import Answer, read
+from dynamap.plan import Call, Item, Plan
+
+__all__ = ["Settled", "Terms", "settle", "strong_read"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a write was sent under.
+
+    *what* names it in messages, *existence* is what the caller asked of it: True for `if_exists`, False for
+    `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted* says that the caller
+    permits it to be applied more than once.
+    """
+
+    what: str
+    key: Item
+    values: dict[str, Any]
+    guard: Guard
+    existence: bool | None = None
+    write_id: str | None = None
+    permitted: bool = False
+    deletes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Either the item that shows that the write was applied, or the error that it is; *callers* says whose condition."""
+
+    item: Item | None = None
+    error: DynamapError | None = None
+    callers: bool = False
+    seen: object = None
+
+
+def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
+    """Find out what a failed condition means; asks for the item where the failure brought none. Raises OutcomeUnknown."""
+    seen = answer.seen
+    if seen is None:
+        # some servers never send it, and then an absent item looks the same
+        seen = yield from strong_read(scope, terms)
+    if answer.ambiguous and not terms.permitted:
+        if _is_mine(scope.entity, terms, seen):
+            return Settled(item=seen)
+        if not _surely_refused(scope.entity, terms, seen):
+            msg = (
+                f"{terms.what}: an answer was lost, and the item that is stored now does not tell whether the write "
+                f"was applied: read it before you repeat it"
+            )
+            raise OutcomeUnknown(msg) from _cause(answer)
+    settled = _blame(scope.entity, terms, seen)
+    if settled.error is not None:
+        settled.error.__cause__ = _cause(answer)
+    return settled
+
+
+def _cause(answer: Answer) -> BaseException | None:
+    return None if answer.cause is None else answer.cause.__cause__ or answer.cause
+
+
+def strong_read(scope: Scope[Any], terms: Terms) -> Plan[Item | None]:
+    """The item that the write is about, as it stands now."""
+    call = Call("GetItem", {"TableName": scope.table_name, "Key": terms.key, "ConsistentRead": True})
+    reply = yield from read(scope.runtime, call, terms.what)
+    return reply.get("Item")
+
+
+def _is_mine(entity: Entity[Any], terms: Terms, seen: Item | None) -> bool:
+    attribute = entity.layout.write_id
+    return (
+        seen is not None
+        and attribute is not None
+        and terms.write_id is not None
+        and seen.get(attribute) == {"S": terms.write_id}
+    )
+
+
+def _surely_refused(entity: Entity[Any], terms: Terms, seen: Item | None) -> bool:
+    """Whether the stored item excludes that an earlier attempt was applied: versions only rise and never recur."""
+    if seen is None or not terms.guard.is_version:
+        return False
+    stored = entity.stored_version(seen)
+    if terms.guard.kind is GuardKind.LEGACY:
+        return stored == 0
+    if stored == terms.guard.version:
+        return True
+    # the number that mine would have stored, but under another writer's id; a delete of mine would have left nothing
+    return stored == terms.guard.version + 1 and (terms.deletes or terms.write_id is not None)
+
+
+def _blame(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
+    found = None if seen is None else entity.decode(seen)
+    guard = terms.guard
+    if guard.kind is GuardKind.ABSENT and seen is not None:
+        if terms.existence is False:
+            msg = f"{terms.what}: there is an item already; nothing was written"
+            return Settled(error=ItemAlreadyExists(msg, seen=found), callers=True, seen=found)
+        msg = f"{terms.what}: version 0 means a new item, but one is stored already; nothing was written: read it first"
+        return Settled(error=VersionConflict(msg, seen=found))
+    if guard.is_version:
+        expected = max(guard.version, 0)
+        if seen is None:
+            msg = f"{terms.what}: the item that was read is gone; nothing was written"
+            return Settled(error=VersionConflict(msg, seen=None))
+        if entity.stored_version(seen) != expected:
+            msg = (
+                f"{terms.what}: read with version {guard.version}, but stored with version "
+                f"{entity.stored_version(seen)}; nothing was written: read it again, as retry_on_conflict does"
+            )
+            return Settled(error=VersionConflict(msg, seen=found))
+    if seen is None and guard.kind in (GuardKind.EXISTS, GuardKind.ANY_VERSION):
+        msg = f"{terms.what}: there is no such item; nothing was written"
+        return Settled(
+            error=ItemNotFound(msg, entity=entity.cls, key=terms.values), callers=terms.existence is True
+        )
+    msg = f"{terms.what}: the condition does not hold; nothing was written"
+    return Settled(error=ConditionFailed(msg, seen=found), callers=True, seen=found)
+

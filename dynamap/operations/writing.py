@@ -1,0 +1,172 @@
+"""What every write of one item does: its steps, and the way from its answer to its result."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from typing_extensions import Self
+
+from dynamap.errors import DynamapError, OutcomeUnknown, RequestError
+from dynamap.expressions import Compiler, Condition
+from dynamap.markers import D
+from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope, named
+from dynamap.operations.guards import Guard
+from dynamap.operations.sending import Answer, Repeat, write
+from dynamap.operations.settling import Settled, Terms, settle
+from dynamap.plan import Call, Item, Plan
+
+__all__ = ["WriteSteps"]
+
+M = TypeVar("M")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
+    """A write of one item."""
+
+    _scope: Scope[M]
+    _key: Item
+    _values: dict[str, Any]
+    _what: str
+    _conditions: tuple[Condition, ...]
+    _existence: bool | None
+    _repeat: str | None
+
+    def _begin(self, verb: str, scope: Scope[M], key: Item, values: dict[str, Any]) -> None:
+        self.__dict__.update(
+            _runtime=scope.runtime,
+            _scope=scope,
+            _key=key,
+            _values=values,
+            _what=named(verb, scope, values),
+            _conditions=(),
+            _existence=None,
+            _repeat=None,
+        )
+
+    # ---- steps
+
+    def if_(self, condition: Condition) -> Self:
+        """Write only if this holds of the stored item; several must all hold. Failing, `ConditionFailed`."""
+        if not isinstance(condition, Condition):
+            msg = f"{self._what}: if_() takes a Condition, such as F(X.count).ge(1); got {type(condition).__name__}"
+            raise RequestError(msg)
+        return self._copy(_conditions=(*self._conditions, condition))
+
+    def at_least_once(self) -> Self:
+        """Repeat it where an answer was lost, though it may then be applied more than once."""
+        return self._copy(_repeat="at_least_once")
+
+    def at_most_once(self) -> Self:
+        """Never repeat it where an answer was lost: that is `OutcomeUnknown` then."""
+        return self._copy(_repeat="at_most_once")
+
+    # ---- what the kinds of writes say
+
+    def _guard(self) -> Guard:
+        raise NotImplementedError
+
+    def _request(self, moment: Moment, guard: Guard) -> Call:
+        raise NotImplementedError
+
+    def _repeatable(self, guard: Guard) -> bool:
+        """Whether the write may follow its own ambiguous attempt unless the caller says otherwise."""
+        raise NotImplementedError
+
+    def _stores_write_id(self, guard: Guard) -> bool:
+        raise NotImplementedError
+
+    def _result(self, reply: dict[str, Any], call: Call) -> R_co:
+        """The result of a reply."""
+        raise NotImplementedError
+
+    def _unread_result(self, call: Call) -> R_co:
+        """The result where the write was applied and its reply was lost. Raises OutcomeUnknown if it cannot be known."""
+        msg = f"{self._what}: it was applied, but the answer with the value was lost: read the item"
+        raise OutcomeUnknown(msg, applied=True)
+
+    def _resolved_result(self, item: Item, call: Call) -> R_co:
+        """The result where *item* proves that an earlier attempt was applied."""
+        raise NotImplementedError
+
+    # ---- compiling
+
+    def _compiler(self) -> Compiler:
+        return Compiler(self._scope.entity)
+
+    def _condition_params(self, compiler: Compiler, guard: Guard) -> dict[str, Any]:
+        text = compiler.condition([*guard.texts(compiler, self._scope.entity), *self._conditions])
+        if text is None:
+            return {}
+        return {"ConditionExpression": text, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+
+    def _write_id(self, moment: Moment, guard: Guard) -> dict[str, dict[str, Any]]:
+        attribute = self._scope.entity.layout.write_id
+        if attribute is None or not self._stores_write_id(guard):
+            return {}
+        return {attribute: {"S": moment.write_id}}
+
+    # ---- the plan
+
+    def _call(self, moment: Moment) -> Call:
+        return self._request(moment, self._guard())
+
+    def _plan(self) -> Plan[R_co]:
+        result = yield from self._send()
+        if isinstance(result, Settled):
+            raise _error_of(result)
+        return result[0]
+
+    def _try_plan(self) -> Plan[Applied[R_co] | Refused[M | None]]:
+        result = yield from self._send()
+        if not isinstance(result, Settled):
+            return Applied(result[0])
+        if not result.callers:
+            raise _error_of(result)
+        seen: Any = result.seen
+        return Refused(seen)
+
+    def _send(self) -> Plan[tuple[R_co] | Settled]:
+        """The result, or the refusal."""
+        return (yield from self._send_under(self._guard(), self._runtime.moment()))
+
+    def _send_under(self, guard: Guard, moment: Moment) -> Plan[tuple[R_co] | Settled]:
+        call = self._request(moment, guard)
+        answer = yield from write(self._runtime, call, self._what, self._repeats(guard))
+        return (yield from self._conclude(guard, moment, call, answer))
+
+    def _repeats(self, guard: Guard) -> Repeat:
+        if self._repeat is not None:
+            return Repeat.SAFELY if self._repeat == "at_least_once" else Repeat.NEVER
+        return Repeat.SAFELY if self._repeatable(guard) else Repeat.NEVER
+
+    def _conclude(self, guard: Guard, moment: Moment, call: Call, answer: Answer) -> Plan[tuple[R_co] | Settled]:
+        if answer.reply is not None:
+            return (self._result(answer.reply, call),)
+        if not answer.condition_failed:
+            return (self._unread_result(call),)
+        settled = yield from settle(self._scope, self._terms(guard, moment), answer)
+        if settled.item is not None:
+            return (self._resolved_result(settled.item, call),)
+        return settled
+
+    def _terms(self, guard: Guard, moment: Moment) -> Terms:
+        return Terms(
+            what=self._what,
+            key=self._key,
+            values=self._values,
+            guard=guard,
+            existence=self._existence,
+            write_id=moment.write_id if self._write_id(moment, guard) else None,
+            permitted=self._repeat == "at_least_once",
+        )
+
+    def _old_value_lost(self) -> OutcomeUnknown:
+        msg = f"{self._what}: it was applied, but the answer with the old value was lost"
+        return OutcomeUnknown(msg, applied=True)
+
+
+def _error_of(settled: Settled) -> DynamapError:
+    assert settled.error is not None  # noqa: S101 - a refusal without an item is an error
+    return settled.error

@@ -1,0 +1,106 @@
+"""The commands that an operation's plan yields to a driver, and what the driver may throw into it.
+
+A plan is a generator without I/O: it yields a command and receives the reply, or has an error thrown into it where it
+waits. A driver runs it to its end (`run`) or hands out what it emits on the way (`iterate`), with threads or with tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any, TypeAlias, TypeVar
+
+__all__ = [
+    "Call",
+    "CallFailed",
+    "Command",
+    "Emit",
+    "Item",
+    "Join",
+    "Plan",
+    "Reached",
+    "Reply",
+    "Sleep",
+    "Spawn",
+    "Ticket",
+]
+
+R = TypeVar("R")
+
+Item: TypeAlias = "dict[str, dict[str, Any]]"
+Reply: TypeAlias = "dict[str, Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to the service; the reply is the dict that boto3's client answers."""
+
+    operation: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait this long; the reply is None."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """Run another plan beside this one; the reply is its ticket."""
+
+    plan: Generator[Any, Any, Any]
+
+
+class Ticket:
+    """Stands for a spawned plan until it is joined; compared by identity."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Wait for the first of these to end; the reply is `(ticket, result)`, or its error is thrown."""
+
+    tickets: tuple[Ticket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Hand these items to whoever iterates; the reply is None."""
+
+    items: Sequence[Any]
+
+
+Command: TypeAlias = "Call | Sleep | Spawn | Join | Emit"
+Plan: TypeAlias = Generator[Command, Any, R]
+
+
+class Reached(Enum):
+    """How far a failed call is known to have come."""
+
+    NOTHING = auto()
+    """The request never left: no connection, no name, no handshake, no place in the pool."""
+    UNKNOWN = auto()
+    """Some of it went out and no whole answer came back."""
+    ANSWERED = auto()
+    """The service answered with an error."""
+    APPLIED = auto()
+    """The service answered that all is well, but the answer cannot be read."""
+
+
+@dataclass(eq=False)
+class CallFailed(Exception):  # noqa: N818 - internal: never reaches the user
+    """A driver's account of a call that brought no reply; the client's own exception is its `__cause__`."""
+
+    reached: Reached
+    code: str
+    message: str = ""
+    status: int | None = None
+    item: Item | None = None
+    reasons: Sequence[Mapping[str, Any]] = field(default=())
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"

@@ -1,0 +1,322 @@
+"""Entry points: connect, connect_async, the store and its repositories."""
+
+from __future__ import annotations
+
+import inspect
+import time
+import uuid
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Generic, TypeVar, overload
+
+from typing_extensions import ParamSpec
+
+from dynamap.drivers import AsyncDriver, ClientOptions, Interceptor, SyncDriver
+from dynamap.errors import KeyValueError, RequestError
+from dynamap.markers import Async, D, Sync
+from dynamap.model import Entity, Table
+from dynamap.operations import (
+    Delete,
+    Get,
+    Guard,
+    Put,
+    Runtime,
+    Scope,
+    Update,
+    UpdateItem,
+    create_table,
+    delete_table,
+    guard_of_version,
+)
+from dynamap.schema import check_table_name, create_params
+
+__all__ = ["KeyedRepository", "Repository", "Store", "connect", "connect_async"]
+
+K = ParamSpec("K")
+M = TypeVar("M")
+
+
+class Repository(Generic[D, M]):
+    """The items of one class in one table.
+
+    Key fields are checked at run time: KeyValueError.
+    """
+
+    def __init__(self, scope: Scope[M]) -> None:
+        self._scope = scope
+
+    def __repr__(self) -> str:
+        return f"Repository({self._scope.entity.cls.__qualname__} in {self._scope.table_name!r})"
+
+    def get(self, **key: object) -> Get[D, M, None]:
+        """Read one item by its key."""
+        return Get(self._scope, key)
+
+    def put(self, item: M, /) -> Put[D, M]:
+        """Create an item, or replace it."""
+        self._check_instance(item, "put")
+        return Put(self._scope, item)
+
+    @overload
+    def update(self, item: M, /) -> UpdateItem[D, M]: ...
+    @overload
+    def update(self, **key: object) -> Update[D, M]: ...
+    def update(self, *args: Any, **key: Any) -> Any:
+        """Change an item that exists: of an item that was read, guarded by its version, or by key."""
+        item = self._instance(args, key, "update")
+        if item is None:
+            return Update[D, M](self._scope, self._scope.entity.key(key), key, None)
+        wire, values, guard = self._read(item, "update")
+        return UpdateItem[D, M](self._scope, wire, values, guard, item)
+
+    @overload
+    def delete(self, item: M, /) -> Delete[D, M]: ...
+    @overload
+    def delete(self, **key: object) -> Delete[D, M]: ...
+    def delete(self, *args: Any, **key: Any) -> Any:
+        """Delete an item: one that was read, guarded by its version, or by key."""
+        item = self._instance(args, key, "delete")
+        if item is None:
+            return Delete[D, M](self._scope, self._scope.entity.key(key), key, None)
+        wire, values, guard = self._read(item, "delete")
+        return Delete[D, M](self._scope, wire, values, guard)
+
+    def _instance(self, args: tuple[Any, ...], key: dict[str, Any], verb: str) -> M | None:
+        if not args:
+            return None
+        if len(args) > 1 or key:
+            msg = f"{self!r}.{verb}() takes one item that was read, or key fields by name"
+            raise RequestError(msg)
+        item: M = args[0]
+        self._check_instance(item, verb)
+        return item
+
+    def _check_instance(self, item: object, verb: str) -> None:
+        cls = self._scope.entity.cls
+        if type(item) is not cls:
+            msg = f"{self!r}.{verb}() takes an instance of {cls.__qualname__}; got {type(item).__qualname__}"
+            raise RequestError(msg)
+
+    def _read(self, item: M, verb: str) -> tuple[dict[str, Any], dict[str, Any], Guard | None]:
+        entity: Entity[M] = self._scope.entity
+        values = entity.key_values(item)
+        if entity.version is None:
+            return entity.key(values), values, None
+        version = entity.read_version(item)
+        if version == 0:
+            msg = (
+                f"{verb} of {entity.cls.__qualname__}: {entity.version} is 0, so this item was never stored: "
+                f"put it, or read it first"
+            )
+            raise RequestError(msg)
+        return entity.key(values), values, guard_of_version(entity, version)
+
+
+class KeyedRepository(Repository[D, M], Generic[D, M, K]):
+    """A Repository whose key fields the checkers know, from `store.of(X, key=x_key)`."""
+
+    # narrower on purpose: whoever holds it as a Repository gets the run-time check instead
+    def get(self, *args: K.args, **key: K.kwargs) -> Get[D, M, None]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Read one item by its key."""
+        self._refuse_positional(args, "get")
+        return super().get(**key)
+
+    @overload  # type: ignore[override]
+    def update(self, item: M, /) -> UpdateItem[D, M]: ...
+    @overload
+    def update(self, *args: K.args, **key: K.kwargs) -> Update[D, M]: ...
+    def update(self, *args: Any, **key: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Change an item that exists: of an item that was read, guarded by its version, or by key."""
+        return super().update(*args, **key)
+
+    @overload  # type: ignore[override]
+    def delete(self, item: M, /) -> Delete[D, M]: ...
+    @overload
+    def delete(self, *args: K.args, **key: K.kwargs) -> Delete[D, M]: ...
+    def delete(self, *args: Any, **key: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Delete an item: one that was read, guarded by its version, or by key."""
+        return super().delete(*args, **key)
+
+    def _refuse_positional(self, args: tuple[Any, ...], verb: str) -> None:
+        if args:
+            msg = f"{self!r}.{verb}() takes key fields by name"
+            raise KeyValueError(msg)
+
+
+class Store(Generic[D]):
+    """A table within reach: made by `connect` or `connect_async`."""
+
+    def __init__(self, table: Table, name: str, runtime: Runtime) -> None:
+        check_table_name(name)
+        self._table = table
+        self._name = name
+        self._runtime = runtime
+
+    def __repr__(self) -> str:
+        return f"Store({self._name!r})"
+
+    # ---- repositories
+
+    @overload
+    def of(self, model: type[M], /, *, consistent: bool | None = None) -> Repository[D, M]: ...
+    @overload
+    def of(
+        self, model: type[M], /, *, key: Callable[K, object], consistent: bool | None = None
+    ) -> KeyedRepository[D, M, K]: ...
+    def of(self, model: Any, /, *, key: Any = None, consistent: bool | None = None) -> Any:
+        """The repository of a class.
+
+        *consistent* sets whether it reads strongly unless asked otherwise; without it, versioned types do. *key* is a
+        function whose keyword parameters are the key fields: it is never called, it lets the checkers know them.
+        """
+        entity = self._table.entity(model)
+        strong = entity.version is not None if consistent is None else consistent
+        scope = Scope(self._runtime, self._name, entity, strong)
+        if key is None:
+            return Repository[D, Any](scope)
+        named = tuple(inspect.signature(key).parameters)
+        if set(named) != set(entity.key_fields):
+            msg = (
+                f"key= of {entity.cls.__qualname__} has the parameters {', '.join(named) or 'none'}; "
+                f"the key fields are {', '.join(entity.key_fields)}"
+            )
+            raise RequestError(msg)
+        keyed: KeyedRepository[D, Any, Any] = KeyedRepository(scope)
+        return keyed
+
+    def with_name(self, name: str, /) -> Store[D]:
+        """The same table under another physical name, over the same client."""
+        return Store(self._table, name, self._runtime)
+
+    # ---- life
+
+    @overload
+    def create_table(
+        self: Store[Sync], *, read_capacity: int | None = None, write_capacity: int | None = None
+    ) -> None: ...
+    @overload
+    async def create_table(
+        self: Store[Async], *, read_capacity: int | None = None, write_capacity: int | None = None
+    ) -> None: ...
+    def create_table(self, *, read_capacity: int | None = None, write_capacity: int | None = None) -> Any:
+        """Create the table and wait until it is ACTIVE.
+
+        On demand, or provisioned with both capacities, in units per second. RequestError for a name or capacity that
+        DynamoDB does not take; ServiceError with the code ResourceInUseException if there is such a table.
+        """
+        params = create_params(
+            self._table, self._name, read_capacity=read_capacity, write_capacity=write_capacity
+        )
+        return self._runtime.driver.run(create_table(self._runtime, params))
+
+    @overload
+    def delete_table(self: Store[Sync]) -> None: ...
+    @overload
+    async def delete_table(self: Store[Async]) -> None: ...
+    def delete_table(self) -> Any:
+        """Delete the table with all its items and wait until it is gone; one that is not there is fine."""
+        return self._runtime.driver.run(delete_table(self._runtime, self._name))
+
+    @overload
+    def close(self: Store[Sync]) -> None: ...
+    @overload
+    async def close(self: Store[Async]) -> None: ...
+    def close(self) -> Any:
+        """Close the client if dynamap made it; one that was passed in stays its owner's."""
+        driver: Any = self._runtime.driver
+        return driver.close()
+
+    def __enter__(self: Store[Sync]) -> Store[Sync]:
+        if not isinstance(self._runtime.driver, SyncDriver):
+            msg = "a store of connect_async() is entered with `async with`"
+            raise TypeError(msg)
+        return self
+
+    def __exit__(
+        self: Store[Sync],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self: Store[Async]) -> Store[Async]:
+        if not isinstance(self._runtime.driver, AsyncDriver):
+            msg = "a store of connect() is entered with `with`"
+            raise TypeError(msg)
+        return self
+
+    async def __aexit__(
+        self: Store[Async],
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None:
+        await self.close()
+
+
+def connect(  # noqa: PLR0913 - options by name
+    table: Table,
+    /,
+    *,
+    client: Any = None,
+    endpoint_url: str | None = None,
+    region_name: str | None = None,
+    prefix: str = "",
+    clock: Callable[[], float] | None = None,
+    write_ids: Callable[[], str] | None = None,
+) -> Store[Sync]:
+    """A store over a boto3 or botocore DynamoDB client; nothing is sent.
+
+    Pass a *client*, which stays yours, or let one be made at the first call, with short timeouts, from *endpoint_url*
+    and *region_name* or from the environment as botocore does. *prefix* comes before the table's name. *clock* answers
+    epoch seconds and *write_ids* the ids that let a write recognise itself; tests may fix both.
+    """
+    options = _options(client, endpoint_url, region_name)
+    return Store(table, prefix + table.name, _runtime(SyncDriver(options), clock, write_ids))
+
+
+def connect_async(  # noqa: PLR0913 - options by name
+    table: Table,
+    /,
+    *,
+    client: Any = None,
+    endpoint_url: str | None = None,
+    region_name: str | None = None,
+    prefix: str = "",
+    clock: Callable[[], float] | None = None,
+    write_ids: Callable[[], str] | None = None,
+) -> Store[Async]:
+    """A store over an aiobotocore DynamoDB client; the arguments are those of `connect`."""
+    options = _options(client, endpoint_url, region_name)
+    return Store(table, prefix + table.name, _runtime(AsyncDriver(options), clock, write_ids))
+
+
+def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> Any:
+    if client is None:
+        return ClientOptions(endpoint_url, region_name)
+    if endpoint_url is not None or region_name is not None:
+        msg = "client= brings its own endpoint and region: leave out endpoint_url= and region_name="
+        raise RequestError(msg)
+    return client
+
+
+def _runtime(
+    driver: SyncDriver | AsyncDriver, clock: Callable[[], float] | None, write_ids: Callable[[], str] | None
+) -> Runtime:
+    return Runtime(driver, clock or time.time, write_ids or _new_write_id)
+
+
+def _new_write_id() -> str:
+    return uuid.uuid4().hex
+
+
+def intercepted(store: Store[D], interceptor: Interceptor) -> Store[D]:
+    """The same store with something between it and its client."""
+    driver: Any = store._runtime.driver  # noqa: SLF001 - the store's own module
+    runtime = Runtime(
+        driver.intercepted(interceptor), store._runtime.clock, store._runtime.write_ids, store._runtime.monotonic, store._runtime.random  # noqa: SLF001
+    )
+    return Store(store._table, store._name, runtime)  # noqa: SLF001
