@@ -19,7 +19,7 @@ _SORT_LIMIT = 1024
 _PARTITION_LIMIT = 2048
 
 
-class KeyMismatch(ValueError):
+class KeyMismatch(ValueError):  # noqa: N818 -- named for what it says
     """A text that is no key of this template."""
 
 
@@ -105,8 +105,8 @@ class KeyTemplate:
     def render(self, values: Mapping[str, Any]) -> str:
         """The key of these field values; others are ignored.
 
-        KeyValueError for a value that is missing or None, of another type, too wide or otherwise without a text, and for
-        a key that is empty, too long, or another entity's.
+        KeyValueError for a value that is missing or None, of another type, too wide or otherwise without a text, and
+        for a key that is empty, too long, or another entity's.
         """
         return self._checked(self._join(values))
 
@@ -131,10 +131,10 @@ class KeyTemplate:
         return values
 
     def prefix(self, values: Mapping[str, Any]) -> str:
-        """What all keys with these leading field values begin with, up to the next field; the whole key if none is left.
+        """What all keys with these leading field values begin with, up to the next field; the key if none is left.
 
-        It ends with the literal before that field, so that "1" never matches "10". Empty if the template begins with a
-        field that is not given. KeyValueError as for `render`, and for a value that follows a missing one.
+        It ends with the literal before that field, so that "1" never matches "10". Empty if the template begins with
+        a field that is not given. KeyValueError as for `render`, and for a value that follows a missing one.
         """
         given = self._leading(values)
         if given == len(self.placeholders):
@@ -194,7 +194,7 @@ class KeyTemplate:
         return place.compile(op, *texts)
 
     def refusing(self, other: str, segments: Mapping[int, Collection[str]]) -> KeyTemplate:
-        """This template, not rendering keys of *other*: those with one of the texts in every segment that is named."""
+        """The template, not rendering keys of *other*: those with one of the texts in every segment that is named."""
         fields = dict.fromkeys(
             part.field for index in segments for part in self.segments[index] if isinstance(part, Placeholder)
         )
@@ -322,7 +322,10 @@ class KeyTemplate:
                 if is_text
                 else "only str, padded numbers, dates, times and UUIDs have an order in keys"
             )
-            msg = f"{name} takes no range, because keys of the {self.part} template {self.text!r} do not sort as it does: {remedy}"
+            msg = (
+                f"{name} takes no range, because keys of the {self.part} template {self.text!r} do not sort as it does:"
+                f" {remedy}"
+            )
             raise RequestError(msg)
 
     def _check_beginning(self, placeholder: Placeholder, place: Place, text: str) -> None:

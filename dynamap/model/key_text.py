@@ -1,4 +1,4 @@
-"""Texts as DynamoDB orders them: by their UTF-8 bytes, which is the order of code points and so Python's order of `str`."""
+"""Texts as DynamoDB orders them: by UTF-8 bytes, which is the order of code points and so that of `str`."""
 
 from __future__ import annotations
 

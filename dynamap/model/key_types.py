@@ -31,7 +31,7 @@ _FIXED: dict[Any, KeyCodec] = {datetime: Instant(), date: Day(), time: TimeOfDay
 _WIDEST = 100
 
 
-class TemplateProblem(ValueError):
+class TemplateProblem(ValueError):  # noqa: N818 -- half a sentence, not yet an error
     """A field that cannot stand in a key; the message completes a sentence that begins with the field."""
 
 
@@ -130,7 +130,8 @@ def _scaled(token: FieldToken) -> Scaled:
 def _unfit(plain: Any) -> TemplateProblem:  # noqa: ANN401
     name = plain.__name__ if isinstance(plain, type) and get_origin(plain) is None else str(plain)
     return TemplateProblem(
-        f"is of type {name}, which keys cannot hold: use str, int, Decimal, datetime, date, time, UUID, bool, an Enum or a Literal"
+        f"is of type {name}, which keys cannot hold:"
+        " use str, int, Decimal, datetime, date, time, UUID, bool, an Enum or a Literal"
     )
 
 

@@ -40,7 +40,7 @@ Shape = tuple[tuple["str | None", bool], ...]
 """Texts as a row of (characters, repeated): None stands for every character but `#`, repeated for none or more."""
 
 
-class KeyValueProblem(ValueError):
+class KeyValueProblem(ValueError):  # noqa: N818 -- half a sentence, not yet an error
     """A value that has no text in a key; the message completes a sentence that begins with the field."""
 
 
@@ -82,7 +82,7 @@ class KeyCodec(ABC):
 
     @property
     def self_terminating(self) -> bool:
-        """Whether no text begins with another one, so that what follows needs no delimiter and cannot disturb the order."""
+        """Whether no text begins with another one: what follows needs no delimiter and cannot disturb the order."""
         return False
 
     @property
@@ -134,7 +134,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True)
 class Text(KeyCodec):
-    """`str`. ORDERED escapes every character up to `$`, so that even the shorter of two texts sorts first before a `#`."""
+    """`str`. ORDERED escapes every character up to `$`: a `#` after the text sorts below all that it can hold."""
 
     escape: Escape
 
@@ -165,7 +165,9 @@ class Text(KeyCodec):
         text = value if type(value) is str else str.__str__(value)
         if self.escape is Escape.RAW:
             if DELIMITER in text:
-                msg = "contains the delimiter '#', which a raw placeholder does not escape: leave out ':raw', or change the value"
+                msg = (
+                    "contains the delimiter '#', which raw text does not escape: leave out ':raw', or change the value"
+                )
                 raise KeyValueProblem(msg)
             return text
         return _ESCAPES[self.escape].sub(_escape, text)
@@ -214,7 +216,7 @@ class Integer(KeyCodec):
                 raise KeyValueProblem(msg)
             return f"{int(value):d}"
         if abs(value) >= 10**self.width:
-            msg = f"does not fit the {self.width} digits of its placeholder: declare a greater width, or give a smaller number"
+            msg = f"does not fit the {self.width} digits of its placeholder: declare a greater width, or give less"
             raise KeyValueProblem(msg)
         return _complement(int(value), self.width)
 

@@ -1,8 +1,8 @@
 """Whether two entities of one table can ever have the same key.
 
-No value holds a `#`, so a key has as many segments as its template, and two keys are equal only if all of their segments
-are. Each pair of segments is compared by the texts that it can have. What is said to be apart is apart; where the
-comparison is not exact, it errs by seeing an overlap.
+No value holds a `#`, so a key has as many segments as its template, and two keys are equal only if all of their
+segments are. Each pair of segments is compared by the texts that it can have. What is said to be apart is apart; where
+the comparison is not exact, it errs by seeing an overlap.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Overlap(Enum):
     NEVER = "never"
     """No values of the fields give equal keys."""
     AVOIDABLE = "avoidable"
-    """Only if text fields of one of them have texts that the other one writes as a literal, an Enum, a Literal or a bool:
-    refusing these texts keeps the keys apart."""
+    """Only if text fields of one of them have texts that the other one writes as a literal, an Enum, a Literal or a
+    bool: refusing these texts keeps the keys apart."""
     UNAVOIDABLE = "unavoidable"
     """For texts that cannot be listed, as with two free fields, or for typed values, or always."""
 
 
 @dataclass(frozen=True)
 class Coincidence:
-    """The verdict on two entities; *first* and *second* are their templates, which refuse what would be the other's key.
+    """The verdict on two entities, and their templates, which refuse what would be the other's key.
 
     *refusal* is what was added to one of them: not None exactly where *overlap* is AVOIDABLE.
     """
@@ -58,9 +58,9 @@ class _Narrowed:
 def can_coincide(first: KeyTemplates, second: KeyTemplates) -> Coincidence:
     """Whether entities with these (partition, sort) templates can have equal keys, and templates that keep them apart.
 
-    For AVOIDABLE, one of the four templates refuses: rendering a key whose segments are all as the other entity would need
-    them raises KeyValueError. The sort key is preferred, then the first entity. Refusals that are there already stay, so
-    the result of one comparison can go into the next. What `overlap=` permits is the caller's business.
+    For AVOIDABLE, one of the four templates refuses: rendering a key whose segments are all as the other entity would
+    need them raises KeyValueError. The sort key is preferred, then the first entity. Refusals that are there already
+    stay, so the result of one comparison can go into the next. What `overlap=` permits is the caller's business.
     """
     narrowed: dict[bool, list[_Narrowed]] = {}
     for sort in (True, False):
@@ -180,7 +180,7 @@ def _shapes_meet(first: Collection[Shape], second: Collection[Shape]) -> bool:
 
 
 def _meet(first: Shape, second: Shape) -> bool:
-    """Whether some text is in both shapes: walks through both at once, from every pair of places that can be reached."""
+    """Whether some text is in both shapes: walks through both at once, by every pair of places within reach."""
     seen = {(0, 0)}
     waiting = [(0, 0)]
     while waiting:

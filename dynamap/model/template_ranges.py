@@ -19,13 +19,13 @@ Operator = Literal[Operation, "all", "nothing"]
 class KeyRange:
     """One condition on a key attribute: an operator of DynamoDB and its operands, which are texts.
 
-    "all" needs no condition; "nothing" means that no key can match, so that no request is needed. Both have no operands.
+    "all" needs no condition; "nothing" means that no key can match, so that no request is needed. Neither has operands.
     """
 
     operator: Operator
     operands: tuple[str, ...] = ()
 
-    def matches(self, key: str) -> bool:
+    def matches(self, key: str) -> bool:  # noqa: PLR0911 -- one for each operator
         """Whether a stored key is in the range, as DynamoDB compares: by UTF-8 bytes."""
         first = self.operands[0] if self.operands else ""
         match self.operator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dynamap.errors import ModelError
 
@@ -54,7 +55,7 @@ def is_sort(part: str) -> bool:
     >>> is_sort("gsi1 sk"), is_sort("pk")
     (True, False)
     """
-    return part.split()[-1].startswith("sk")
+    return part.rsplit(maxsplit=1)[-1].startswith("sk")
 
 
 def _tokens(text: str) -> Sequence[Token]:
@@ -113,17 +114,15 @@ def _check(tokens: Sequence[Token], names: Collection[str]) -> None:
         if isinstance(token, FieldToken):
             _check_field(token, names)
         elif token.text in names:
-            msg = (
-                f"has the literal {token.text!r}, which is the name of a field: write '{{{token.text}}}' for its value"
-            )
+            msg = f"has the literal {token.text!r}, the name of a field: write '{{{token.text}}}' for its value"
             raise ValueError(msg)
-    for left, right in zip(tokens, tokens[1:], strict=False):
+    for left, right in pairwise(tokens):
         if isinstance(left, FieldToken) and isinstance(right, FieldToken):
             msg = (
-                f"has nothing between {{{left.field}}} and {{{right.field}}}, so that different values would share a key:"
+                f"has nothing between {{{left.field}}} and {{{right.field}}}, so that different values share a key:"
                 " put a '#' between them"
             )
-            raise ValueError(msg)
+            raise ValueError(msg)  # noqa: TRY004 -- no value has a wrong type
 
 
 def scan(text: str, *, owner: str, part: str, names: Collection[str]) -> tuple[Token, ...]:

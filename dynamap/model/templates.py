@@ -51,9 +51,9 @@ __all__ = [
 def parse_template(text: str, hints: Mapping[str, Any], *, owner: str, part: str, escape: bool = True) -> KeyTemplate:
     """The template *text* of class *owner*, whose fields have the types *hints*.
 
-    *part* is what messages call the key, and ends with "pk" or "sk": "pk", "gsi1 sk". Without *escape*, text that has no
-    other format is raw. ModelError for wrong syntax, unknown fields, types that keys cannot hold, numbers of a sort key
-    without a width, and placeholders that nothing separates.
+    *part* is what messages call the key; its last word begins with "pk" or "sk", as in "gsi1 sk". Without *escape*,
+    text that has no other format is raw. ModelError for wrong syntax, unknown fields, types that keys cannot hold,
+    numbers of a sort key without a width, and placeholders that nothing separates.
 
     >>> template = parse_template("ORDER#{customer}#{line:03}", {"customer": str, "line": int}, owner="Line", part="sk")
     >>> template.render({"customer": "a#b", "line": 7})
@@ -76,7 +76,7 @@ def parse_template(text: str, hints: Mapping[str, Any], *, owner: str, part: str
     return template
 
 
-def _placeholder(
+def _placeholder(  # noqa: PLR0913 -- the place and the rules for it
     tokens: Sequence[LiteralText | FieldToken], index: int, token: FieldToken, hint: object, *, sort: bool, escape: bool
 ) -> Placeholder:
     raw = token.format == "raw" or (not escape and not token.format)
@@ -93,7 +93,7 @@ def _placeholder(
         after = following_field.field if isinstance(following_field, FieldToken) else ""
         msg = (
             f"is separated from {after!r} by {following!r} only, which its values can hold too, so that different values"
-            f" would share a key: put a '#' between them, or write '{{{token.field}:raw}}', which refuses {following!r}"
+            f" share a key: put a '#' between them, or write '{{{token.field}:raw}}', which refuses {following!r}"
         )
         raise TemplateProblem(msg)
     return Placeholder(token.field, codec, following)
