@@ -8,7 +8,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3
-# How many pytest workers share the integration tests.
+# How many pytest workers share the tests.
 WORKERS ?= 2
 INTERPRETERS := 3.10 3.11 3.12 3.13
 
@@ -21,6 +21,8 @@ VENVS := .venvs
 UV := $(VENVS)/tools/bin/uv
 SOURCES := $(shell find dynamap -name '*.py')
 PYTEST := bin/python -m pytest
+# A file stays with one worker: the blocks of a document follow on one another.
+SHARE = -n $(WORKERS) --dist loadfile
 # Another project's active environment must not answer for ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
 
@@ -39,11 +41,11 @@ test: test-main test-interpreters ## Run every test on every server, and the uni
 
 .PHONY: test-main
 test-main: $(VENVS)/test/.ready servers ## Run every test on every server, on one interpreter
-	$(call with-servers,$(VENVS)/test/$(PYTEST) -n $(WORKERS) $(ARGS))
+	$(VENVS)/test/$(PYTEST) $(SHARE) $(ARGS)
 
 .PHONY: test-deep
 test-deep: $(VENVS)/test/.ready servers ## The same with thousands of random examples for each property
-	export HYPOTHESIS_PROFILE=deep; $(call with-servers,$(VENVS)/test/$(PYTEST) -n $(WORKERS) $(ARGS))
+	HYPOTHESIS_PROFILE=deep $(VENVS)/test/$(PYTEST) $(SHARE) $(ARGS)
 
 .PHONY: test-interpreters
 test-interpreters: $(INTERPRETERS:%=test-python-%) ## Run the unit tests on each other interpreter that is installed
@@ -94,23 +96,18 @@ servers: $(VENVS)/ministack/.ready $(VENVS)/roto/.ready ## Install the servers t
 	    echo "SKIPPED: npm is not installed; the tests on dynalite will be skipped."; \
 	fi
 
-# Run $(1) with the servers' commands in the environment; what the caller has set stays.
-define with-servers
-export DYNAMAP_MINISTACK="$${DYNAMAP_MINISTACK:-$(CURDIR)/$(VENVS)/ministack/bin/ministack}"; \
-	export DYNAMAP_ROTO="$${DYNAMAP_ROTO:-$(CURDIR)/$(VENVS)/roto/bin/roto-server}"; \
-	if [ -e $(VENVS)/dynalite/.ready ]; then \
-	    export DYNAMAP_DYNALITE="$${DYNAMAP_DYNALITE:-$(CURDIR)/$(VENVS)/dynalite/node_modules/.bin/dynalite}"; \
-	fi; \
-	$(1)
-endef
+# Where the tests find the servers; what the caller has set stays. Looked up when the tests start, after the install.
+test-main test-deep: export DYNAMAP_MINISTACK ?= $(CURDIR)/$(VENVS)/ministack/bin/ministack
+test-main test-deep: export DYNAMAP_ROTO ?= $(CURDIR)/$(VENVS)/roto/bin/roto-server
+test-main test-deep: export DYNAMAP_DYNALITE ?= $(shell ls $(CURDIR)/$(VENVS)/dynalite/node_modules/.bin/dynalite 2>/dev/null)
 
 # Environments. uv installs each in seconds where pip takes half a minute; pip brings uv itself.
 
 # Rewritten only when PYTHON means another interpreter than last time.
 $(VENVS)/python.txt: always
 	@mkdir -p $(VENVS)
-	@$(PYTHON) -c 'import sys; print(sys.version, sys.executable)' | cmp -s - $@ || \
-	    $(PYTHON) -c 'import sys; print(sys.version, sys.executable)' > $@
+	@identity=$$($(PYTHON) -c 'import sys; print(sys.version.replace("\n", " "), sys.executable)'); \
+	    [ "$$(cat $@ 2>/dev/null)" = "$$identity" ] || echo "$$identity" > $@
 
 .PHONY: always
 always:
