@@ -106,15 +106,11 @@ def writes(store: Store[Sync], account: Account) -> None:
     stocks.update(sku="x").set(F(Stock.count), F(Stock.sku))  # E
     stocks.update(sku="x").set(F(Stock.count), F(Account.balance) + 1)  # E
     stocks.update(sku="x").set(F(Stock.count), None)  # E not optional
-    stocks.update(sku="x").set_if_missing(F(Stock.count), "x")  # E
     stocks.update(sku="x").set(Stock.count, 5)  # E the field, not its value
     stocks.update(sku="x").add(F(Stock.count), "x")  # E
     stocks.update(sku="x").add(F(Stock.sku), 1)  # E ADD on text
     orders.update(customer="x").add(F(Order.tags), 1)  # E an element of another type
     orders.update(customer="x").add(F(Order.lines), Line("s", Decimal(1)))  # E ADD on a list
-    orders.update(customer="x").discard(F(Order.codes), 1)  # E a list is not discarded from
-    orders.update(customer="x").append(F(Order.codes), "x")  # E
-    orders.update(customer="x").append(F(Order.tags), "x")  # E a set is not appended to
     accounts.update(account).to(Stock("x"))  # E another class
     accounts.update(id="x").to(account)  # E only the item that was read can become another
     accounts.put(Stock("x"))  # E another class

@@ -11,7 +11,18 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, NewType, TypeVar
 
 import attrs
 
-from dynamap import Attribute, EpochMillis, EpochSeconds, Extras, Key, Normalize, Table, entity, mapped
+from dynamap import (
+    Attribute,
+    EpochMillis,
+    EpochSeconds,
+    Extras,
+    Key,
+    Normalize,
+    Table,
+    camel_case,
+    entity,
+    mapped,
+)
 
 UserId = NewType("UserId", str)
 Cents = NewType("Cents", int)
@@ -152,6 +163,8 @@ class WithInit:
 ShopTable = Table(
     "shop",
     [Account, Registrant, MailClaim, HandleClaim, Order, Payment, Stock, Views, Customer, Foreign],
+    names=camel_case,
+    overlap=[(Account, Order)],
 )
 Payments = Table("payments-2020", [Payment], pk=Key("customer-id"), sk=Key("payment"))
 

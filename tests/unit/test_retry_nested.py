@@ -247,7 +247,7 @@ def test_nothing_of_a_finished_call_waits_for_the_garbage_collector() -> None:
     def step(payload: Payload, left: list[int]) -> None:
         if left:
             left.pop()
-            raise VersionConflict("x", seen=payload)
+            raise VersionConflict(seen=payload)
 
     gc.collect()
     gc.disable()
