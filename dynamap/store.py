@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
 
@@ -30,7 +31,7 @@ from dynamap.operations import (
 )
 from dynamap.schema import check_table_name, create_params
 
-__all__ = ["KeyedRepository", "Repository", "Store", "connect", "connect_async"]
+__all__ = ["KeyedRepository", "Repository", "Store", "connect", "connect_async", "intercepted"]
 
 K = ParamSpec("K")
 M = TypeVar("M")
@@ -81,7 +82,7 @@ class Repository(Generic[D, M]):
         wire, values, guard = self._read(item, "delete")
         return Delete[D, M](self._scope, wire, values, guard)
 
-    def _instance(self, args: tuple[Any, ...], key: dict[str, Any], verb: str) -> M | None:
+    def _instance(self, args: Sequence[Any], key: dict[str, Any], verb: str) -> M | None:
         if not args:
             return None
         if len(args) > 1 or key:
@@ -119,7 +120,7 @@ class KeyedRepository(Repository[D, M], Generic[D, M, K]):
     def get(self, *args: K.args, **key: K.kwargs) -> Get[D, M, None]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         """Read one item by its key."""
         self._refuse_positional(args, "get")
-        return super().get(**key)
+        return Get(self._scope, dict(key))
 
     @overload  # type: ignore[override]
     def update(self, item: M, /) -> UpdateItem[D, M]: ...
@@ -187,6 +188,10 @@ class Store(Generic[D]):
     def with_name(self, name: str, /) -> Store[D]:
         """The same table under another physical name, over the same client."""
         return Store(self._table, name, self._runtime)
+
+    def _intercepted(self, interceptor: Interceptor) -> Store[D]:
+        driver: Any = self._runtime.driver
+        return Store(self._table, self._name, replace(self._runtime, driver=driver.intercepted(interceptor)))
 
     # ---- life
 
@@ -314,9 +319,5 @@ def _new_write_id() -> str:
 
 
 def intercepted(store: Store[D], interceptor: Interceptor) -> Store[D]:
-    """The same store with something between it and its client."""
-    driver: Any = store._runtime.driver  # noqa: SLF001 - the store's own module
-    runtime = Runtime(
-        driver.intercepted(interceptor), store._runtime.clock, store._runtime.write_ids, store._runtime.monotonic, store._runtime.random  # noqa: SLF001
-    )
-    return Store(store._table, store._name, runtime)  # noqa: SLF001
+    """The same store with something between it and its client; `dynamap.testing` puts faults there."""
+    return store._intercepted(interceptor)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from importlib import import_module
 from typing import Any, TypeVar
 
 from dynamap.drivers.clients import PLACEHOLDERS, ClientOptions, accept_async_client, client_arguments, placeholders_for
@@ -56,13 +57,13 @@ class AsyncDriver:
 
     async def _make_client(self, options: ClientOptions) -> Any:
         try:
-            from aiobotocore.config import AioConfig  # noqa: PLC0415 - an extra, loaded with the first client
-            from aiobotocore.session import get_session  # noqa: PLC0415
+            # an extra, loaded with the first client
+            config, sessions = import_module("aiobotocore.config"), import_module("aiobotocore.session")
         except ImportError as error:
             msg = "connect_async needs aiobotocore: pip install 'dynamap[aio]'"
             raise ImportError(msg) from error
-        session = get_session()
-        arguments = client_arguments(options, session, AioConfig)
+        session = sessions.get_session()
+        arguments = client_arguments(options, session, config.AioConfig)
         if placeholders_for(options, session) and await session.get_credentials() is None:
             arguments |= PLACEHOLDERS
         return accept_async_client(await self._stack.enter_async_context(session.create_client(**arguments)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -21,7 +21,7 @@ class DamagedReply(Exception):  # noqa: N818 - internal: never reaches the user
 
 
 @contextmanager
-def our_call() -> Iterator[None]:
+def our_call() -> Generator[None, None, None]:
     """While this is open, `without_retries` speaks for the client's calls; others keep the client's own settings."""
     token = _ours.set(True)
     try:
@@ -109,8 +109,8 @@ def _never_connected(error: Exception) -> bool:
     """Whether a connection error came before the first byte of the request."""
     from botocore import exceptions as raised  # noqa: PLC0415
 
-    kwargs = getattr(error, "kwargs", None)
-    inner = kwargs.get("error") if isinstance(kwargs, dict) else None
+    details: Any = getattr(error, "kwargs", {})
+    inner: Any = details.get("error")
     if isinstance(error, raised.SSLError):
         # a handshake that failed sent nothing; a TLS error later may follow a whole request
         return isinstance(inner, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(inner)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from dynamap.codec import Float, Integer, ListOf, Number, SetOf, Shape, Wire, unwrapped
 from dynamap.errors import ConflictingUpdate, EncodeError, LimitExceeded, RequestError
@@ -24,9 +24,9 @@ from dynamap.expressions.nodes import (
     Membership,
     Node,
     Not,
-    Or,
     Set,
     TypeIs,
+    Value,
 )
 from dynamap.model import Entity, Resolved
 
@@ -141,7 +141,7 @@ class Compiler:
 
     def _compare(self, node: Compare, *, within: bool) -> str:
         left = self._operand(node.left)
-        if isinstance(node.right, (Field, Size)):
+        if _is_operand(node.right):
             return f"{left} {node.operator} {self._operand(node.right)}"
         wire = self._operand_value(node.left, node.right)
         if _reads_like_absent(node.right):
@@ -162,7 +162,7 @@ class Compiler:
         bounds: list[str] = []
         wires: list[Wire] = []
         for bound in (node.low, node.high):
-            if isinstance(bound, (Field, Size)):
+            if _is_operand(bound):
                 bounds.append(self._operand(bound))
             else:
                 wire = self._operand_value(node.operand, bound)
@@ -187,7 +187,7 @@ class Compiler:
         if present:
             candidates = [
                 self._operand(each)
-                if isinstance(each, (Field, Size))
+                if _is_operand(each)
                 else self.value(self._operand_value(node.operand, each))
                 for each in present
             ]
@@ -269,17 +269,18 @@ class Compiler:
         if isinstance(value, Sum):
             self._operators += 1
             return f"{self._term(value.left, resolved)} {value.sign} {self._term(value.right, resolved)}"
-        if isinstance(value, (Field, OrElse)):
-            return self._term(value, resolved)
+        if isinstance(value, Value):
+            return self._term(cast("object", value), resolved)
         wire = self._stored(value, resolved)
         return None if wire is None else self.value(wire)
 
     def _term(self, term: object, resolved: Resolved) -> str:
-        if isinstance(term, Field):
+        if _is_operand(term):
             return self.path(self.resolve(term).attributes)
         if isinstance(term, OrElse):
             self._operators += 1
-            field = self.resolve(term.field)
+            reference: object = term.field
+            field = self.resolve(reference)
             return f"if_not_exists({self.path(field.attributes)}, {self._term(term.default, field)})"
         return self.value(self._encode_with(resolved.shape, self._number_like(term, resolved), resolved))
 
@@ -322,6 +323,10 @@ class Compiler:
         if self._operators > MOST_OPERATORS:
             msg = f"{owner}: the {what} has {self._operators} operators; DynamoDB takes {MOST_OPERATORS}: split the request"
             raise LimitExceeded(msg)
+
+
+def _is_operand(value: object) -> bool:
+    return isinstance(value, (Field, Size))
 
 
 def _reads_like_absent(value: object) -> bool:

@@ -177,7 +177,8 @@ class Entity(Generic[M]):
     def _refuse(
         self, item: Mapping[str, Wire], path: str, problem: str, applied: bool, cause: Exception | None = None  # noqa: FBT001
     ) -> NoReturn:
-        key = {name: next(iter(item[name].values())) for name in (self.layout.pk, self.layout.sk) if name in item}
+        names = [name for name in (self.layout.pk, self.layout.sk) if name is not None and name in item]
+        key = {name: next(iter(item[name].values())) for name in names}
         after = " (met after a write that was applied)" if applied else ""
         msg = f"the item {key} is no {self.cls.__qualname__}: {path}: {problem}{after}"
         raise ItemDecodeError(msg, entity=self.cls, key=key, path=path, applied=applied) from cause

@@ -50,8 +50,9 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
 
     def required(self) -> Get[D, M, Never]:
         """A miss is `ItemNotFound` instead of None."""
-        kind: type[Get[D, M, Never]] = Get
-        return self._become(kind, _required=True)
+        kind: Any = Get
+        required: Get[D, M, Never] = self._become(kind, _required=True)
+        return required
 
     def strongly_consistent(self) -> Self:
         """Read what every write that was answered before has stored; costs twice as much."""

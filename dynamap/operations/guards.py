@@ -70,7 +70,7 @@ def _version_attribute(entity: Entity[Any]) -> str:
     return entity.version_attribute
 
 
-def guard_of_version(entity: Entity[Any], version: int) -> Guard:
+def guard_of_version(entity: Entity[Any], version: object) -> Guard:
     """The guard for a version that was read: 0 was never stored, -1 was stored without one. Raises RequestError."""
     _version_attribute(entity)
     if isinstance(version, bool) or not isinstance(version, int):

@@ -227,7 +227,8 @@ class Update(_UpdateSteps[D, M, M], Write[D, M]):
             raise RequestError(msg)
         for field in fields:
             self._compiler().resolve(field)
-        return self._become(UpdateReturning, _fields=fields)
+        kind: type[UpdateReturning[D, M, Any]] = UpdateReturning
+        return self._become(kind, _fields=fields)
 
 
 class Rewrite(_Updating[D, M, M], Write[D, M], Stores[M]):

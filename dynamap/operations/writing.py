@@ -49,8 +49,9 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
 
     def if_(self, condition: Condition) -> Self:
         """Write only if this holds of the stored item; several must all hold. Failing, `ConditionFailed`."""
-        if not isinstance(condition, Condition):
-            msg = f"{self._what}: if_() takes a Condition, such as F(X.count).ge(1); got {type(condition).__name__}"
+        given: Any = condition
+        if not isinstance(given, Condition):
+            msg = f"{self._what}: if_() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
             raise RequestError(msg)
         return self._copy(_conditions=(*self._conditions, condition))
 
