@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, cast
 
@@ -56,17 +56,15 @@ def build_set(elements: Iterable[Wire], path: Path) -> Wire:
 
     Raises EncodeError unless all elements are texts, all numbers, or all binary.
     """
+    kind: str | None = None
     contents: dict[str | bytes, None] = {}
-    kinds: dict[str, None] = {}
     for element in elements:
-        for tag, content in element.items():
-            kinds[tag] = None
-            contents[content] = None
-    if not kinds:
-        return {"L": []}
-    if len(kinds) > 1 or (tag := next(iter(kinds))) not in _SET_TYPES:
-        raise refusal(path, "a set in DynamoDB holds only texts, only numbers or only bytes; use a list")
-    return {_SET_TYPES[tag]: sorted(contents, key=set_order)}
+        tag, content = split(element, path)
+        if tag not in _SET_TYPES or kind not in {None, tag}:
+            raise refusal(path, "a set in DynamoDB holds only texts, only numbers or only bytes; use a list")
+        kind = tag
+        contents[content] = None
+    return {"L": []} if kind is None else {_SET_TYPES[kind]: sorted(contents, key=set_order)}
 
 
 @attrs.frozen
@@ -100,7 +98,7 @@ class AnyShape(Shape):
             return {"L": [self.encode(item, (*path, index)) for index, item in items]}
         if isinstance(value, dict):
             refuse_depth(path)
-            entries = cast("dict[Any, Any]", value).items()
+            entries = cast("Mapping[Any, Any]", value).items()
             return {"M": {self._key(key, path): self.encode(item, (*path, key)) for key, item in entries}}
         if isinstance(value, set | frozenset):
             if not value:

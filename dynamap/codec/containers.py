@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import attrs
 
@@ -81,9 +81,9 @@ class TupleOf(Shape):
         return isinstance(value, tuple)
 
     def encode(self, value: Any, path: Path = ()) -> Wire:
-        if not isinstance(value, tuple):
+        if not self.accepts(value):
             raise self.unexpected(value, path)
-        given = cast("tuple[Any, ...]", value)
+        given: tuple[Any, ...] = value
         if len(given) != len(self.elements):
             problem = f"a {self.kind} expected, got a tuple of {len(given)}; pass one value for each position"
             raise refusal(path, problem)
@@ -99,10 +99,9 @@ class TupleOf(Shape):
         return tuple(shape.decode(item, (*path, index)) for index, (shape, item) in pairs)
 
     def normalize(self, value: Any) -> Any:
-        given = cast("tuple[Any, ...]", value if isinstance(value, tuple) else ())
-        if len(given) != len(self.elements):
-            return cast("object", value)
-        return tuple(shape.normalize(item) for shape, item in zip(self.elements, given, strict=True))
+        if not self.accepts(value) or len(value) != len(self.elements):
+            return value
+        return tuple(shape.normalize(item) for shape, item in zip(self.elements, value, strict=True))
 
     def at(self, step: Any) -> tuple[str | int, Shape]:
         position = _position(self, step)

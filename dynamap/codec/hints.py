@@ -104,4 +104,6 @@ def value_hint(field: ClassField) -> Any:
             kept.append(Attribute(encode=marker.encode, decode=marker.decode))
         elif not is_extras(marker):
             kept.append(marker)
-    return Annotated[(field.hint.__origin__, *kept)] if kept else field.hint.__origin__
+    inner = field.hint.__origin__
+    parts = (inner, *kept)
+    return Annotated[parts] if kept else inner
