@@ -65,11 +65,15 @@ $(INTERPRETERS:%=test-python-%): test-python-%: $(VENVS)/test/.ready
 	    echo "SKIPPED: Python $* is not installed; its unit tests do not run."; \
 	fi
 
+# Folders of scripts, if they hold any: mypy takes an empty one for a mistake.
+COPYABLE := $(sort $(patsubst %/,%,$(dir $(wildcard recipes/*.py examples/*.py))))
+
 .PHONY: check
 check: $(VENVS)/check/.ready ## Lint, formatting, types by two checkers, the typing promises, and the layout
 	$(VENVS)/check/bin/ruff check
 	$(VENVS)/check/bin/ruff format --check
 	$(VENVS)/check/bin/mypy
+	for folder in $(COPYABLE); do $(VENVS)/check/bin/mypy $$folder; done
 	$(VENVS)/check/bin/pyright
 	$(VENVS)/check/bin/python tests/typing/run.py
 	$(VENVS)/check/$(PYTEST) tests/unit/test_architecture.py -q

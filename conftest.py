@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import HealthCheck, settings
-from sybil import Sybil
+from sybil import Document, Region, Sybil
 from sybil.document import PythonDocStringDocument
 from sybil.parsers.markdown import PythonCodeBlockParser, SkipParser
 from sybil.parsers.rest import DocTestParser
 
 from dynamap.testing import embedded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sybil import Document, Region
 
 # "quick" makes the same examples in every run, so that a red build is the change's fault; "deep" looks for new ones.
 # Shared machines stall now and then: that is no failure of the code under test.
@@ -38,7 +34,7 @@ class ReasonedSkipParser(SkipParser):
         for region in super().__call__(document):
             action, reason = region.parsed
             if action != "end" and not reason:
-                msg = f"{document.path}: a skipped block needs a reason: <!-- skip: {action} \"why\" -->"
+                msg = f'{document.path}: a skipped block needs a reason: <!-- skip: {action} "why" -->'
                 raise ValueError(msg)
             yield region
 

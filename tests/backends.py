@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
 from botocore.config import Config
 
 from dynamap.testing import ServerUnavailable, dynalite, embedded, ministack, roto
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 STARTERS: dict[str, Callable[[], AbstractContextManager[str]]] = {
     "embedded": embedded,
@@ -54,7 +51,7 @@ def client_for(url: str, **config: Any) -> Any:
         endpoint_url=url,
         region_name="us-east-1",
         aws_access_key_id="local",
-        aws_secret_access_key="local",  # noqa: S106  # a placeholder: local servers check no signature
+        aws_secret_access_key="local",  # a placeholder: local servers check no signature
         config=Config(**{"max_pool_connections": 100, **config}),
     )
 

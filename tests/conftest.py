@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.backends import BACKENDS, Backend, RunningBackends
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -7,8 +7,9 @@ import itertools
 import os
 import re
 import threading
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Literal
 
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodbstreams.models import dynamodbstreams_backends
@@ -18,8 +19,7 @@ from moto.moto_server.werkzeug_app import create_backend_app
 from dynamap.testing._loopback import Reply
 from dynamap.testing._mends import Mends, error_reply
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+_Service = Literal["dynamodb", "dynamodbstreams"]
 
 DEFAULT_REGION = "us-east-1"
 SERVER_ERROR = 500
@@ -46,12 +46,15 @@ class Engine:
         self._mends: dict[str, Mends] = {}
 
     def answer(self, headers: Mapping[str, str], body: bytes) -> Reply:
-        """Answer one HTTP request; a mistake in it is an HTTP 400 with DynamoDB's error code, never an exception."""
-        service, _, operation = headers.get("X-Amz-Target", "").partition(".")
+        """Answer one HTTP request, its headers named in lower case.
+
+        A mistake in it is an HTTP 400 with DynamoDB's error code, never an exception.
+        """
+        service, _, operation = headers.get("x-amz-target", "").partition(".")
         if not service.startswith(("DynamoDB_", "DynamoDBStreams_")) or not operation:
             return error_reply("UnknownOperationException", "X-Amz-Target names no operation of DynamoDB.")
         with _LOCK:
-            region = self._region(headers.get("Authorization", ""))
+            region = self._region(headers.get("authorization", ""))
             if service.startswith("DynamoDBStreams_"):
                 return self._perform("dynamodbstreams", service, region)(operation, body)
             if region not in self._mends:
@@ -70,7 +73,7 @@ class Engine:
         # Names as "local" are common with local engines; moto knows only Amazon's.
         return region if region in dynamodb_backends[self._account] else DEFAULT_REGION
 
-    def _perform(self, service: str, target: str, region: str) -> Callable[[str, bytes], Reply]:
+    def _perform(self, service: _Service, target: str, region: str) -> Callable[[str, bytes], Reply]:
         def perform(operation: str, body: bytes) -> Reply:
             environ = self._environ(f"{target}.{operation}", region, body)
             try:
@@ -108,9 +111,10 @@ class Engine:
         }
 
 
-@lru_cache(maxsize=None)
-def _application(service: str) -> Callable[..., Iterable[bytes]]:
-    return create_backend_app(service)
+@cache
+def _application(service: _Service) -> Callable[..., Iterable[bytes]]:
+    application: Callable[..., Iterable[bytes]] = create_backend_app(service)
+    return application
 
 
 def _call(application: Callable[..., Iterable[bytes]], environ: dict[str, Any]) -> Reply:

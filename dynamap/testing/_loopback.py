@@ -1,4 +1,4 @@
-"""A small HTTP/1.1 server on 127.0.0.1: one thread for each connection, kept alive, quiet, and closed without leftovers."""
+"""A small HTTP/1.1 server on 127.0.0.1: a thread for each connection, kept alive, quiet, closed without leftovers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import contextlib
 import socket
 import socketserver
 import threading
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 JOIN_SECONDS = 10.0
 
@@ -26,6 +24,8 @@ class Reply(NamedTuple):
 class LoopbackServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     """Answers every POST on a free port of 127.0.0.1 with `answer(headers, body)` until `close()`.
 
+    The headers' names are in lower case.
+
     `answer` is called from many threads and must not raise. The threads are daemons: a server that nobody closes
     does not keep the interpreter alive.
     """
@@ -35,7 +35,7 @@ class LoopbackServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
     request_queue_size = 256
 
     def __init__(self, answer: Callable[[Mapping[str, str], bytes], Reply]) -> None:
-        self.answer = answer
+        self._answer = answer
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._guard = threading.Lock()
         self._closing = False
@@ -65,6 +65,10 @@ class LoopbackServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
         for _, thread in connections:
             thread.join(JOIN_SECONDS)
 
+    def reply_to(self, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Answer one request."""
+        return self._answer(headers, body)
+
     def _accept(self) -> None:
         while not self._closing:
             self.handle_request()
@@ -91,7 +95,7 @@ class _Connection(BaseHTTPRequestHandler):
     # Headers and body leave in one segment; unbuffered, each reply would wait for the client's delayed ACK.
     wbufsize = -1
     disable_nagle_algorithm = True
-    server: LoopbackServer
+    server: LoopbackServer  # pyright: ignore[reportIncompatibleVariableOverride]  # it is always ours
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length")
@@ -100,7 +104,8 @@ class _Connection(BaseHTTPRequestHandler):
             self._send(Reply(411, [("Content-Type", "text/plain")], b"Content-Length is required\n"))
             return
         body = self.rfile.read(int(length))
-        self._send(self.server.answer(self.headers, body))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self._send(self.server.reply_to(headers, body))
 
     def do_GET(self) -> None:
         self._send(Reply(200, [("Content-Type", "text/plain")], b"healthy: dynamodb\n"))

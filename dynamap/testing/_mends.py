@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from dynamap.testing._loopback import Reply
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 JsonObject = dict[str, Any]
 
@@ -66,13 +64,13 @@ class Mends:
         if mend is None:
             return self._perform(operation, body)
         try:
-            parameters = json.loads(body)
+            parameters: object = json.loads(body)
         except ValueError as error:
             return error_reply("SerializationException", f"The body is not JSON: {error}")
         if not isinstance(parameters, dict):
             return error_reply("SerializationException", "The body must be a JSON object.")
         try:
-            return mend(parameters)
+            return mend(cast("JsonObject", parameters))
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             return error_reply("ValidationException", f"The {operation} is malformed: {error!r}")
 
@@ -166,7 +164,7 @@ class Mends:
             return error_reply(
                 "ValidationException",
                 "1 validation error detected: Value at 'requestItems' failed to satisfy constraint: "
-                f"Map value must satisfy constraint: [Member must have length less than or equal to {BATCH_WRITE_LIMIT}]",
+                f"Map value must satisfy constraint: [Member must have length at most {BATCH_WRITE_LIMIT}]",
             )
         for table, writes in requests.items():
             description = self._send("DescribeTable", {"TableName": table})
@@ -184,8 +182,8 @@ class Mends:
 
 def _canonical(key: JsonObject) -> str:
     """Render a key so that equal keys are equal texts: numbers compare by value, 1 and 1.0 are one key."""
-    values = {
-        name: {"N": str(Decimal(value["N"]).normalize(EXACT))} if isinstance(value, dict) and "N" in value else value
-        for name, value in key.items()
-    }
+    values: JsonObject = {}
+    for name, value in key.items():
+        number = value.get("N") if value else None
+        values[name] = value if number is None else {"N": str(Decimal(number).normalize(EXACT))}
     return json.dumps(values, sort_keys=True)

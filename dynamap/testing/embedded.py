@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING
 
 from dynamap.testing._loopback import LoopbackServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def embedded() -> AbstractContextManager[str]:
@@ -35,7 +32,7 @@ def embedded() -> AbstractContextManager[str]:
 
 
 @contextmanager
-def _embedded() -> Iterator[str]:
+def _embedded() -> Generator[str, None, None]:
     try:
         # moto takes most of a second to import: only those who start an engine pay for it.
         from dynamap.testing._engine import Engine  # noqa: PLC0415

@@ -10,13 +10,11 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 READY_SECONDS = 60.0
 STOP_SECONDS = 10.0
@@ -25,17 +23,19 @@ PORT_ATTEMPTS = 3
 OUTPUT_LINES = 40
 
 
-class ServerUnavailable(RuntimeError):  # noqa: N818  # a state of this machine, as the fixtures that skip on it see it
+class ServerUnavailable(RuntimeError):  # a state of this machine, as the fixtures that skip on it see it
     """The server is not installed, or did not start; the message says which, and how to install it or what it said."""
 
 
 class _Kind(NamedTuple):
+    """How to run one server; "{port}" in arguments and environment stands for the port."""
+
     name: str
     command: str
     variable: str
     install: str
-    arguments: Callable[[int], list[str]]
-    environment: Callable[[int], dict[str, str]]
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
 
 
 _MINISTACK = _Kind(
@@ -43,9 +43,9 @@ _MINISTACK = _Kind(
     command="ministack",
     variable="DYNAMAP_MINISTACK",
     install="python3 -m venv ministack && ministack/bin/pip install ministack (it pins botocore: give it its own venv)",
-    arguments=lambda _: [],
-    environment=lambda port: {
-        "GATEWAY_PORT": str(port),
+    arguments=(),
+    environment={
+        "GATEWAY_PORT": "{port}",
         "BIND_HOST": "127.0.0.1",
         "SERVICES": "dynamodb,dynamodbstreams",
         "LOG_LEVEL": "WARNING",
@@ -56,19 +56,19 @@ _DYNALITE = _Kind(
     command="dynalite",
     variable="DYNAMAP_DYNALITE",
     install="npm install -g dynalite@4",
-    arguments=lambda port: [
-        *("--host", "127.0.0.1", "--port", str(port)),
+    arguments=(
+        *("--host", "127.0.0.1", "--port", "{port}"),
         *("--createTableMs", "0", "--deleteTableMs", "0", "--updateTableMs", "0"),
-    ],
-    environment=lambda _: {},
+    ),
+    environment={},
 )
 _ROTO = _Kind(
     name="roto",
     command="roto-server",
     variable="DYNAMAP_ROTO",
     install="pip install roto-aws",
-    arguments=lambda port: ["--host", "127.0.0.1", "--port", str(port), "--ephemeral"],
-    environment=lambda _: {},
+    arguments=("--host", "127.0.0.1", "--port", "{port}", "--ephemeral"),
+    environment={},
 )
 
 
@@ -106,7 +106,7 @@ def roto() -> AbstractContextManager[str]:
 
 
 @contextmanager
-def _run(kind: _Kind) -> Iterator[str]:
+def _run(kind: _Kind) -> Generator[str, None, None]:
     command = _find(kind)
     # Its own directory: whatever the server writes where it stands is gone with it.
     with tempfile.TemporaryDirectory(prefix=f"dynamap-{kind.name}-") as directory:
@@ -140,9 +140,9 @@ def _start(kind: _Kind, command: str, directory: Path) -> tuple[subprocess.Popen
         output = directory / f"{port}.txt"
         with output.open("wb") as sink:
             process = subprocess.Popen(  # noqa: S603  # the command is the developer's own
-                [command, *kind.arguments(port)],
+                [command, *(argument.format(port=port) for argument in kind.arguments)],
                 cwd=directory,
-                env={**os.environ, **kind.environment(port)},
+                env={**os.environ, **{name: value.format(port=port) for name, value in kind.environment.items()}},
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,

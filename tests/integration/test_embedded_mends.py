@@ -82,7 +82,8 @@ def test_the_token_of_a_cancelled_transaction_is_free(client: Any, table: str) -
 @pytest.mark.not_on("dynalite", reason="it has no transactions")
 def test_transact_get_projects(client: Any, table: str) -> None:
     client.put_item(
-        TableName=table, Item={"pk": {"S": "a"}, "name": {"S": "Ada"}, "rest": {"M": {"x": {"N": "1"}, "y": {"N": "2"}}}}
+        TableName=table,
+        Item={"pk": {"S": "a"}, "name": {"S": "Ada"}, "rest": {"M": {"x": {"N": "1"}, "y": {"N": "2"}}}},
     )
     client.put_item(TableName=table, Item={"pk": {"S": "b"}, "name": {"S": "Bob"}})
     found = client.transact_get_items(

@@ -7,19 +7,16 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from dynamap.testing import ServerUnavailable, dynalite, ministack, roto
 from tests.backends import STARTERS, Backend, client_for
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
-
-    Starter = Callable[[], AbstractContextManager[str]]
+Starter = Callable[[], AbstractContextManager[str]]
 
 SERVERS = [
     pytest.param(ministack, "DYNAMAP_MINISTACK", "pip install ministack", id="ministack"),
@@ -66,7 +63,7 @@ def test_the_server_stops_when_the_block_fails(backend: Backend) -> None:
 @pytest.mark.not_on("embedded", reason="it is no process of its own")
 def test_the_server_stops_with_an_interpreter_that_never_leaves_the_block(backend: Backend) -> None:
     program = f"from dynamap.testing import {backend.name}\nserver = {backend.name}()\nprint(server.__enter__())"
-    result = subprocess.run(  # noqa: S603  # our own program
+    result = subprocess.run(  # our own program
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     assert result.stdout.startswith("http://127.0.0.1:")
@@ -99,7 +96,7 @@ def test_a_command_that_does_not_exist_is_named(
 def test_a_server_that_ends_at_once_shows_what_it_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, starter: Starter, variable: str, install: str
 ) -> None:
-    command = write_command(tmp_path / install.split()[-1], "import sys\nsys.exit('the disk is full')")
+    command = write_command(tmp_path / install.rsplit(maxsplit=1)[-1], "import sys\nsys.exit('the disk is full')")
     monkeypatch.setenv(variable, str(command))
     with pytest.raises(ServerUnavailable, match=r"(?s)ended with status 1.*the disk is full"), starter():
         pass
@@ -147,6 +144,6 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch
     began = time.monotonic()
     with pytest.raises(ServerUnavailable, match="was not ready after"), roto():
         pass
-    assert time.monotonic() - began < 20  # noqa: PLR2004  # bounded, on a busy machine too
+    assert time.monotonic() - began < 20  # bounded, on a busy machine too
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text(encoding="utf-8")), 0)

@@ -214,10 +214,19 @@ def test_the_checker_accepts_a_good_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"dynamap/errors.py": "from dynamap.store import Store\n"}, "dynamap/errors.py:1: errors imports upwards from store"),
+        (
+            {"dynamap/errors.py": "from dynamap.store import Store\n"},
+            "dynamap/errors.py:1: errors imports upwards from store",
+        ),
         ({"dynamap/errors.py": "import dynamap.store\n"}, "dynamap/errors.py:1: errors imports upwards from store"),
-        ({"dynamap/errors.py": "from dynamap import store\n"}, "dynamap/errors.py:1: errors imports upwards from store"),
-        ({"dynamap/errors.py": "from dynamap import Store\n"}, "dynamap/errors.py:1: errors imports upwards from __init__"),
+        (
+            {"dynamap/errors.py": "from dynamap import store\n"},
+            "dynamap/errors.py:1: errors imports upwards from store",
+        ),
+        (
+            {"dynamap/errors.py": "from dynamap import Store\n"},
+            "dynamap/errors.py:1: errors imports upwards from __init__",
+        ),
         (
             {"dynamap/errors.py": "def late():\n    from dynamap.store import Store\n"},
             "dynamap/errors.py:2: errors imports upwards from store",
@@ -245,7 +254,10 @@ def test_the_checker_accepts_a_good_tree(tmp_path: Path) -> None:
             },
             "dynamap/store.py:3: dynamap.errors only for type checkers; move the type down instead",
         ),
-        ({"dynamap/codec/wire.py": "from . import other\n"}, "dynamap/codec/wire.py:1: a relative import; write it from dynamap"),
+        (
+            {"dynamap/codec/wire.py": "from . import other\n"},
+            "dynamap/codec/wire.py:1: a relative import; write it from dynamap",
+        ),
         ({"dynamap/codec/wire.py": "#\n" * 501}, "dynamap/codec/wire.py: 501 lines; split it below 500"),
         ({"dynamap/attic.py": ""}, "dynamap/attic.py: 'attic' is no layer; add it to LAYERS where it belongs"),
     ],
@@ -261,7 +273,11 @@ def test_the_checker_finds_each_kind_of_problem(tmp_path: Path, files: dict[str,
         ("recipes", "from dynamap.codec.wire import x", "recipes/lock.py:1: dynamap.codec.wire is not public"),
         ("recipes", "from dynamap import codec", "recipes/lock.py:1: dynamap.codec is not public"),
         ("examples", "import dynamap.store", "examples/lock.py:1: dynamap.store is not public"),
-        ("recipes", "from recipes.outbox import x", "recipes/lock.py:1: imports a neighbour; a copied file stands alone"),
+        (
+            "recipes",
+            "from recipes.outbox import x",
+            "recipes/lock.py:1: imports a neighbour; a copied file stands alone",
+        ),
         ("recipes", "from .outbox import x", "recipes/lock.py:1: imports a neighbour; a copied file stands alone"),
         ("recipes", "from dynamap import entity", None),
         ("recipes", "from dynamap.errors import VersionConflict", None),
