@@ -91,20 +91,36 @@ def test_containers_have_one_stored_form_and_come_back(hint: Any, value: Any, wi
     assert type(decoded) is type(value)
 
 
-@pytest.mark.parametrize("falsy", ["", 0, False, 0.0, Decimal(0), b"", None, [], (), {}, set(), frozenset()])
-@pytest.mark.parametrize("wrap", [lambda t: t, lambda t: list[t], lambda t: dict[str, t], lambda t: list[dict[str, list[t]]]])
-def test_falsy_values_survive_at_every_depth(falsy: Any, wrap: Any) -> None:
-    inner: Any = {"list": list[int], "tuple": tuple[int, ...], "dict": dict[str, int], "set": set[str]}.get(
-        type(falsy).__name__, Optional[int] if falsy is None else type(falsy)
-    )
-    if type(falsy) is frozenset:
-        inner = frozenset[str]
-    hint = wrap(inner)
-    depth = {"list": [falsy], "dict": {"k": falsy}}
-    value = falsy if hint is inner else depth.get("list" if repr(hint).startswith("list") else "dict")
-    if repr(hint).startswith("list[dict"):
-        value = [{"k": [falsy]}]
-    shaped = shape(hint)
+FALSY: list[tuple[Any, Any]] = [
+    (str, ""),
+    (int, 0),
+    (bool, False),
+    (float, 0.0),
+    (Decimal, Decimal(0)),
+    (bytes, b""),
+    (Optional[int], None),
+    (list[int], []),
+    (tuple[int, ...], ()),
+    (dict[str, int], {}),
+    (set[str], set()),
+    (frozenset[str], frozenset()),
+]
+
+
+@pytest.mark.parametrize(("hint", "falsy"), FALSY)
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda hint, value: (hint, value),
+        lambda hint, value: (list[hint], [value, value]),
+        lambda hint, value: (dict[str, hint], {"": value, "k": value}),
+        lambda hint, value: (list[dict[str, list[hint]]], [{"k": [value]}]),
+    ],
+    ids=["alone", "in a list", "in a dict", "three levels down"],
+)
+def test_falsy_values_survive_at_every_depth(hint: Any, falsy: Any, within: Any) -> None:
+    whole, value = within(hint, falsy)
+    shaped = shape(whole)
     assert shaped.decode(shaped.encode(value)) == value
     assert shaped.decode_attribute(shaped.encode_attribute(value)) == value
 
