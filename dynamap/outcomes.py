@@ -9,7 +9,7 @@ from typing import Any
 from dynamap.errors import Conflict, Reason
 from dynamap.plan import CallFailed, Reached
 
-__all__ = ["Verdict", "judge", "judge_reasons", "reason_of"]
+__all__ = ["Verdict", "judge", "judge_reasons", "only_contention", "reason_of"]
 
 
 class Verdict(Enum):
@@ -93,6 +93,12 @@ def reason_of(code: str | None) -> Reason | None:
     if code is None or code == "None":
         return None
     return _KNOWN_REASONS.get(code, Reason.OTHER)
+
+
+def only_contention(reasons: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a transaction was cancelled for conflicts and load alone, so that sending it again may help."""
+    found = [kind for kind in (reason_of(reason.get("Code")) for reason in reasons) if kind is not None]
+    return bool(found) and all(kind is Reason.CONFLICT or kind in _THROTTLES for kind in found)
 
 
 def judge_reasons(reasons: Sequence[Mapping[str, Any]], *, version_guards: Sequence[bool]) -> Conflict | None:

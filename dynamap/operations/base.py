@@ -39,6 +39,12 @@ class Moment:
     write_id: str
 
 
+def _with_suspend() -> float:
+    """Seconds on a clock that also counts while the machine is suspended, as the service's own does."""
+    boot: int | None = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.time() if boot is None else time.clock_gettime(boot)
+
+
 @dataclass(frozen=True)
 class Runtime:
     """What the operations of one store share."""
@@ -47,6 +53,7 @@ class Runtime:
     clock: Callable[[], float]
     write_ids: Callable[[], str]
     monotonic: Callable[[], float] = time.monotonic
+    elapsed: Callable[[], float] = _with_suspend
     random: Callable[[], float] = random_module.random
     bucket: TokenBucket = field(default_factory=TokenBucket)
 

@@ -16,15 +16,17 @@ from dynamap.errors import (
     TransactionConflict,
 )
 from dynamap.operations.base import Runtime
-from dynamap.outcomes import Verdict, judge
+from dynamap.outcomes import Verdict, judge, only_contention
 from dynamap.plan import Call, CallFailed, Item, Plan, Reply, Sleep
 
-__all__ = ["Answer", "Repeat", "read", "write"]
+__all__ = ["Answer", "Repeat", "read", "transact", "write"]
 
 MOST_ATTEMPTS = 10
 _BASE = 0.025
 _THROTTLED_BASE = 0.05
 _CAP = 5.0
+# the service knows a token for ten minutes; after that a repetition would be a new transaction
+_TOKEN_SECONDS = 9 * 60.0
 
 
 class Repeat(Enum):
@@ -53,8 +55,16 @@ class Answer:
 
 def read(runtime: Runtime, call: Call, what: str) -> Plan[Reply]:
     """Send a read; whatever happened to an attempt, it may be repeated."""
-    answer = yield from _send(runtime, call, what, Repeat.SAFELY, is_read=True)
-    return answer.reply or {}
+    attempts = _Attempts(runtime, what, "read")
+    while True:
+        attempts.begin()
+        try:
+            reply: Reply = yield call
+        except CallFailed as failed:
+            yield attempts.pause(failed, judge(failed))
+        else:
+            attempts.succeeded()
+            return reply
 
 
 def write(runtime: Runtime, call: Call, what: str, repeat: Repeat) -> Plan[Answer]:
@@ -63,77 +73,130 @@ def write(runtime: Runtime, call: Call, what: str, repeat: Repeat) -> Plan[Answe
     Raises OutcomeUnknown where nothing more can be known: after an ambiguous attempt any error but a failed condition
     ends so, for it says nothing about the attempt before.
     """
-    return _send(runtime, call, what, repeat, is_read=False)
-
-
-def _send(runtime: Runtime, call: Call, what: str, repeat: Repeat, *, is_read: bool) -> Plan[Answer]:
-    lost: CallFailed | None = None
-    refreshed = False
-    taken = 0.0
-    attempt = 0
+    attempts = _Attempts(runtime, what, "written")
     while True:
-        attempt += 1
-        _check_deadline(runtime, what, lost, is_read=is_read)
+        attempts.begin()
         try:
             reply: Reply = yield call
         except CallFailed as failed:
             verdict = judge(failed)
-            failure = failed
+            if verdict is Verdict.CONDITION:
+                return Answer(None, condition_failed=True, seen=failed.item, ambiguous=attempts.ambiguous, cause=failed)
+            if verdict is Verdict.APPLIED:
+                return Answer(None, ambiguous=attempts.ambiguous, cause=failed)
+            pause = attempts.pause(failed, verdict)
+            if verdict is Verdict.AMBIGUOUS and repeat is Repeat.NEVER:
+                attempts.give_up(failed, verdict)
+            yield pause
         else:
-            runtime.bucket.give(taken or FIRST_SUCCESS)
-            return Answer(reply, ambiguous=lost is not None)
+            attempts.succeeded()
+            return Answer(reply, ambiguous=attempts.ambiguous)
 
-        if verdict is Verdict.CONDITION:
-            return Answer(None, condition_failed=True, seen=failure.item, ambiguous=lost is not None, cause=failure)
-        if verdict is Verdict.APPLIED and not is_read:
-            return Answer(None, ambiguous=lost is not None, cause=failure)
-        if verdict in (Verdict.REFUSED, Verdict.CANCELED) or (verdict is Verdict.CREDENTIALS and refreshed):
-            _give_up(failure, verdict, what, lost, is_read=is_read)
-        refreshed = refreshed or verdict is Verdict.CREDENTIALS
-        if verdict is Verdict.AMBIGUOUS:
-            lost = failure
-            if repeat is Repeat.NEVER:
-                _give_up(failure, verdict, what, lost, is_read=is_read)
+
+def transact(runtime: Runtime, call: Call, what: str) -> Plan[CallFailed | None]:
+    """Send a transaction; answers None if it was applied, or the failure that cancelled it.
+
+    Every attempt has the same bytes and token, so a repetition is the same transaction, and one that was cancelled
+    after a lost answer was not applied by that answer's attempt either.
+    """
+    attempts = _Attempts(runtime, what, "written")
+    started = runtime.elapsed()
+    while True:
+        attempts.begin()
+        try:
+            yield call
+        except CallFailed as failed:
+            verdict = judge(failed)
+            if verdict is Verdict.APPLIED:
+                return None
+            if verdict is Verdict.CANCELED:
+                if attempts.exhausted or not only_contention(failed.reasons):
+                    return failed
+                verdict = Verdict.CONFLICT
+            if runtime.elapsed() - started > _TOKEN_SECONDS:
+                attempts.give_up(failed, verdict)
+            yield attempts.pause(failed, verdict)
+        else:
+            attempts.succeeded()
+            return None
+
+
+class _Attempts:
+    """The attempts of one sending: how many, what they took from the bucket, and whether an answer was lost."""
+
+    def __init__(self, runtime: Runtime, what: str, done: str) -> None:
+        self._runtime = runtime
+        self._what = what
+        self._done = done
+        self._count = 0
+        self._taken = 0.0
+        self._refreshed = False
+        self._lost: CallFailed | None = None
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether an attempt may have been applied."""
+        return self._lost is not None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether there have been as many as there may be."""
+        return self._count >= MOST_ATTEMPTS
+
+    def begin(self) -> None:
+        """Count one more. Raises DeadlineExceeded or OutcomeUnknown when the time is over."""
+        self._count += 1
+        left = time_left(self._runtime.monotonic)
+        if left is None or left > 0:
+            return
+        if self._lost is not None and self._done == "written":
+            self._unknown(self._lost)
+        msg = f"{self._what}: the deadline is over, and nothing was {self._done}"
+        raise DeadlineExceeded(msg) from self._lost
+
+    def succeeded(self) -> None:
+        """Give back what the last repeat took."""
+        self._runtime.bucket.give(self._taken or FIRST_SUCCESS)
+
+    def pause(self, failed: CallFailed, verdict: Verdict) -> Sleep:
+        """The pause before the next attempt. Raises if there may be none."""
+        if verdict in (Verdict.AMBIGUOUS, Verdict.PENDING):
+            self._lost = failed
+        if verdict in (Verdict.REFUSED, Verdict.CONDITION) or (verdict is Verdict.CREDENTIALS and self._refreshed):
+            self.give_up(failed, verdict)
+        self._refreshed = self._refreshed or verdict is Verdict.CREDENTIALS
         cost = LOST_COST if verdict is Verdict.AMBIGUOUS else RETRY_COST
-        if attempt == MOST_ATTEMPTS or not runtime.bucket.take(cost):
-            _give_up(failure, verdict, what, lost, is_read=is_read)
-        taken = cost
+        if (self.exhausted and verdict is not Verdict.PENDING) or not self._runtime.bucket.take(cost):
+            self.give_up(failed, verdict)
+        self._taken = cost
         base = _THROTTLED_BASE if verdict is Verdict.THROTTLED else _BASE
-        pause = full_jitter(attempt, base=base, cap=_CAP, random=runtime.random)
-        left = time_left(runtime.monotonic)
-        yield Sleep(pause if left is None else min(pause, left))
+        pause = full_jitter(self._count, base=base, cap=_CAP, random=self._runtime.random)
+        left = time_left(self._runtime.monotonic)
+        return Sleep(pause if left is None else min(pause, left))
 
+    def give_up(self, failed: CallFailed, verdict: Verdict) -> NoReturn:
+        """Raise what the last attempt was, or OutcomeUnknown after a lost answer."""
+        if self._lost is not None and self._done == "written":
+            self._unknown(self._lost)
+        cause = failed.__cause__ or failed
+        error: DynamapError
+        if verdict is Verdict.THROTTLED:
+            msg = (
+                f"{self._what}: the service kept refusing for load ({failed.code}), nothing was {self._done}: "
+                f"spread the load or raise the capacity"
+            )
+            error = Throttled(msg)
+        elif verdict is Verdict.CONFLICT:
+            msg = f"{self._what}: a transaction kept the item busy, nothing was {self._done}: send it again later"
+            error = TransactionConflict(msg)
+        else:
+            msg = f"{self._what}: {failed.code}: {failed.message}"
+            error = ServiceError(msg, code=failed.code, message=failed.message)
+        raise error from cause
 
-def _check_deadline(runtime: Runtime, what: str, lost: CallFailed | None, *, is_read: bool) -> None:
-    left = time_left(runtime.monotonic)
-    if left is None or left > 0:
-        return
-    if lost is not None and not is_read:
-        _unknown(what, lost)
-    msg = f"{what}: the deadline is over, and nothing was {'read' if is_read else 'written'}"
-    raise DeadlineExceeded(msg) from lost
-
-
-def _give_up(failed: CallFailed, verdict: Verdict, what: str, lost: CallFailed | None, *, is_read: bool) -> NoReturn:
-    if lost is not None and not is_read:
-        _unknown(what, lost)
-    cause = failed.__cause__ or failed
-    done = "read" if is_read else "written"
-    error: DynamapError
-    if verdict is Verdict.THROTTLED:
-        msg = f"{what}: the service kept refusing for load ({failed.code}), nothing was {done}: spread the load or raise the capacity"
-        error = Throttled(msg)
-    elif verdict is Verdict.CONFLICT:
-        msg = f"{what}: a transaction kept the item busy, nothing was {done}: send it again later"
-        error = TransactionConflict(msg)
-    else:
-        error = ServiceError(f"{what}: {failed.code}: {failed.message}", code=failed.code, message=failed.message)
-    raise error from cause
-
-
-def _unknown(what: str, lost: CallFailed) -> NoReturn:
-    msg = (
-        f"{what}: the answer was lost ({lost.code}), so the write may or may not have been applied: "
-        f"read the item before you repeat it"
-    )
-    raise OutcomeUnknown(msg) from (lost.__cause__ or lost)
+    def _unknown(self, lost: CallFailed) -> NoReturn:
+        msg = (
+            f"{self._what}: the answer was lost ({lost.code}), so the write may or may not have been applied: "
+            f"read the item before you repeat it"
+        )
+        raise OutcomeUnknown(msg) from (lost.__cause__ or lost)
