@@ -37,6 +37,8 @@ from dynamap.operations import (
     Put,
     Refused,
     Rewrite,
+    Transacted,
+    Transaction,
     Update,
     UpdateItem,
 )
@@ -88,6 +90,8 @@ __all__ = [
     "TRANSACTION",
     "Table",
     "Throttled",
+    "Transacted",
+    "Transaction",
     "TransactionCanceled",
     "TransactionConflict",
     "UnguardedWrite",

@@ -14,7 +14,7 @@ from typing_extensions import ParamSpec
 
 from dynamap.drivers import AsyncDriver, ClientOptions, Interceptor, SyncDriver
 from dynamap.errors import KeyValueError, RequestError
-from dynamap.markers import Async, D, Sync
+from dynamap.markers import Async, D, Sync, Write
 from dynamap.model import Entity, Table
 from dynamap.operations import (
     Delete,
@@ -23,6 +23,7 @@ from dynamap.operations import (
     Put,
     Runtime,
     Scope,
+    Transaction,
     Update,
     UpdateItem,
     create_table,
@@ -188,6 +189,12 @@ class Store(Generic[D]):
     def with_name(self, name: str, /) -> Store[D]:
         """The same table under another physical name, over the same client."""
         return Store(self._table, name, self._runtime)
+
+    # ---- several items
+
+    def transact(self, *operations: Write[D, object]) -> Transaction[D]:
+        """Several writes, all or nothing, over every table that the same client reaches."""
+        return Transaction(self._runtime, operations)
 
     def _intercepted(self, interceptor: Interceptor) -> Store[D]:
         driver: Any = self._runtime.driver

@@ -6,6 +6,7 @@ from dynamap.operations.get import Get, Readable
 from dynamap.operations.guards import Guard, guard_of_version
 from dynamap.operations.put import Put, PutReturning
 from dynamap.operations.tables import create_table, delete_table
+from dynamap.operations.transact import Transacted, Transaction
 from dynamap.operations.update import Rewrite, Update, UpdateItem, UpdateReturning
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "Runtime",
     "Scope",
     "Stores",
+    "Transacted",
+    "Transaction",
     "Update",
     "UpdateItem",
     "UpdateReturning",

@@ -27,7 +27,11 @@ _KB = 1024
 
 def explain(call: Call) -> str:
     """The request as lines of text; the first names the operation and the table."""
-    lines = [f"{call.operation} on {call.params.get('TableName', 'several tables')}"]
+    if call.operation == "TransactWriteItems":
+        parts = [Call(f"{kind}Item", params) for item in call.params["TransactItems"] for kind, params in item.items()]
+        head = f"TransactWriteItems of {len(parts)}, at twice the write units of each"
+        return "\n".join([head, *(f"  {line}" for part in parts for line in explain(part).split("\n"))])
+    lines = [f"{call.operation} on {call.params['TableName']}"]
     lines += [f"  {label:<10} {text}" for label, text in _rows(call)]
     return "\n".join(lines)
 

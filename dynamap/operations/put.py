@@ -106,11 +106,18 @@ class Put(_PutSteps[D, M, M], Write[D, M], Stores[M]):
 
     def _result(self, reply: dict[str, Any], call: Call) -> M:
         del reply
-        return self._scope.entity.decode(call.params["Item"], applied=True)
+        return self._stored(call)
 
     def _unread_result(self, call: Call) -> M:
-        return self._scope.entity.decode(call.params["Item"], applied=True)
+        return self._stored(call)
 
     def _resolved_result(self, item: Item, call: Call) -> M:
         del item
+        return self._stored(call)
+
+    def _known_result(self, call: Call, guard: Guard, moment: Moment) -> M:
+        del guard, moment
+        return self._stored(call)
+
+    def _stored(self, call: Call) -> M:
         return self._scope.entity.decode(call.params["Item"], applied=True)

@@ -19,7 +19,7 @@ from dynamap.operations.base import Runtime
 from dynamap.outcomes import Verdict, judge, only_contention
 from dynamap.plan import Call, CallFailed, Item, Plan, Reply, Sleep
 
-__all__ = ["Answer", "Repeat", "read", "transact", "write"]
+__all__ = ["Answer", "Repeat", "read", "read_item", "transact", "write"]
 
 MOST_ATTEMPTS = 10
 _BASE = 0.025
@@ -65,6 +65,14 @@ def read(runtime: Runtime, call: Call, what: str) -> Plan[Reply]:
         else:
             attempts.succeeded()
             return reply
+
+
+def read_item(runtime: Runtime, table_name: str, key: Item, what: str) -> Plan[Item | None]:
+    """The item as it stands now, read strongly; None if there is none."""
+    reply = yield from read(
+        runtime, Call("GetItem", {"TableName": table_name, "Key": key, "ConsistentRead": True}), what
+    )
+    return reply.get("Item") or None
 
 
 def write(runtime: Runtime, call: Call, what: str, repeat: Repeat) -> Plan[Answer]:

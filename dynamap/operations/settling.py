@@ -19,10 +19,10 @@ from dynamap.errors import (
 from dynamap.model import Entity
 from dynamap.operations.base import Scope
 from dynamap.operations.guards import Guard, GuardKind
-from dynamap.operations.sending import Answer, read
-from dynamap.plan import Call, Item, Plan
+from dynamap.operations.sending import Answer, read_item
+from dynamap.plan import Item, Plan
 
-__all__ = ["Settled", "Terms", "settle", "strong_read"]
+__all__ = ["Settled", "Terms", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
     seen = answer.seen
     if seen is None:
         # some servers never send it, and then an absent item looks the same
-        seen = yield from strong_read(scope, terms)
+        seen = yield from read_item(scope.runtime, scope.table_name, terms.key, terms.what)
     if answer.ambiguous and not terms.permitted:
         if _is_mine(scope.entity, terms, seen):
             return Settled(item=seen)
@@ -77,13 +77,6 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
 
 def _cause(answer: Answer) -> BaseException | None:
     return None if answer.cause is None else answer.cause.__cause__ or answer.cause
-
-
-def strong_read(scope: Scope[Any], terms: Terms) -> Plan[Item | None]:
-    """The item that the write is about, as it stands now."""
-    call = Call("GetItem", {"TableName": scope.table_name, "Key": terms.key, "ConsistentRead": True})
-    reply = yield from read(scope.runtime, call, terms.what)
-    return reply.get("Item")
 
 
 def _is_mine(entity: Entity[Any], terms: Terms, seen: Item | None) -> bool:

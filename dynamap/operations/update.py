@@ -16,8 +16,8 @@ from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard, GuardKind
-from dynamap.operations.sending import Answer, write
-from dynamap.operations.settling import Settled, strong_read
+from dynamap.operations.sending import Answer, read_item, write
+from dynamap.operations.settling import Settled
 from dynamap.operations.versioned import VersionedSteps
 from dynamap.plan import Call, Item, Plan
 
@@ -86,8 +86,9 @@ class _Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         call = self._request(moment, guard)
         answer = yield from write(self._runtime, call, self._what, self._repeats(guard))
         if answer.condition_failed and not answer.ambiguous:
-            terms = self._terms(guard, moment)
-            seen = answer.seen or (yield from strong_read(self._scope, terms))
+            seen = answer.seen or (
+                yield from read_item(self._runtime, self._scope.table_name, self._key, self._what)
+            )
             if seen is not None and self._scope.entity.version_attribute in seen and self._stored_as_zero(seen):
                 # stored with version 0, which one more must not turn into 1: it starts afresh as unversioned items do
                 return (yield from self._send_under(Guard(GuardKind.LEGACY, -1), moment))
@@ -235,6 +236,7 @@ class Rewrite(_Updating[D, M, M], Write[D, M], Stores[M]):
     """update(item).to(changed): only the difference is sent."""
 
     _difference: tuple[Change, ...]
+    _changed: M
 
     def _changes(self, compiler: Compiler) -> tuple[Sequence[Action], list[Assignment]]:
         return (), [
@@ -243,6 +245,16 @@ class Rewrite(_Updating[D, M, M], Write[D, M], Stores[M]):
 
     def _repeatable(self, guard: Guard) -> bool:
         return guard.is_version or not (self._conditions or guard.kind is GuardKind.ANY_VERSION)
+
+    def _known_result(self, call: Call, guard: Guard, moment: Moment) -> M | None:
+        del call
+        if guard.kind is GuardKind.ANY_VERSION:
+            return None
+        entity = self._scope.entity
+        item = entity.encode(self._changed)
+        if entity.version_attribute is not None:
+            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.now))}
+        return entity.decode(item, applied=True)
 
 
 class UpdateItem(Update[D, M]):
@@ -273,4 +285,4 @@ class UpdateItem(Update[D, M]):
             msg = f"{self._what}: to() changes the version {entity.version}, which every write raises by itself"
             raise RequestError(msg)
         kind: type[Rewrite[D, M]] = Rewrite
-        return self._become(kind, _difference=tuple(difference(entity, self._read, changed)))
+        return self._become(kind, _difference=tuple(difference(entity, self._read, changed)), _changed=changed)

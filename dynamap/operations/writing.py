@@ -9,8 +9,9 @@ from typing_extensions import Self
 from dynamap.errors import DynamapError, OutcomeUnknown, RequestError
 from dynamap.expressions import Compiler, Condition
 from dynamap.markers import D
+from dynamap.operations.actions import Action
 from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope, named
-from dynamap.operations.guards import Guard
+from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, Repeat, write
 from dynamap.operations.settling import Settled, Terms, settle
 from dynamap.plan import Call, Item, Plan
@@ -151,6 +152,33 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
         if settled.item is not None:
             return (self._resolved_result(settled.item, call),)
         return settled
+
+    # ---- as a part of a transaction
+
+    def _action(self, moment: Moment) -> Action:
+        """The same request as one action; a transaction answers no values."""
+        guard = self._guard()
+        call = self._request(moment, guard)
+        params = {name: value for name, value in call.params.items() if name != "ReturnValues"}
+        kind = call.operation.removesuffix("Item")
+        if kind == "Update" and "UpdateExpression" not in params:
+            # nothing to change: only the condition counts, and an update without changes is refused
+            kind = "ConditionCheck"
+        return Action(
+            kind,
+            params,
+            self._what,
+            self._key,
+            self._scope.entity,
+            guard,
+            versioned=guard.is_version or (guard.kind is GuardKind.ABSENT and self._existence is None),
+            conditioned=bool(self._conditions),
+            stored=lambda: self._known_result(call, guard, moment),
+        )
+
+    def _known_result(self, call: Call, guard: Guard, moment: Moment) -> Any:
+        """The entity that the write stores; None where that is not known before it is sent."""
+        del call, guard, moment
 
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
         return Terms(

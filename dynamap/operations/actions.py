@@ -1,0 +1,94 @@
+"""One action of a transaction, and what the service asks of all of them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from dynamap.errors import LimitExceeded, RequestError
+from dynamap.markers import Write
+from dynamap.model import Entity
+from dynamap.operations.base import Runtime
+from dynamap.operations.explain import item_size
+from dynamap.operations.guards import Guard
+from dynamap.plan import Item
+
+__all__ = ["Action", "check_actions", "checked_write"]
+
+MOST_ACTIONS = 100
+MOST_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A write as a part of a transaction: its request, and what its failure would mean.
+
+    *kind* is Put, Update, Delete or ConditionCheck. *versioned* says that its guard is one of a version, *conditioned*
+    that the caller wrote a condition. *stored* answers the entity that it stores, None where that is not known.
+    """
+
+    kind: str
+    params: dict[str, Any]
+    what: str
+    key: Item
+    entity: Entity[Any]
+    guard: Guard
+    versioned: bool = False
+    conditioned: bool = False
+    stored: Callable[[], Any] = lambda: None
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What two actions on one item share; numbers by value, as the service compares them."""
+        parts = [
+            (name, kind, Decimal(value) if kind == "N" else value)
+            for name, wire in self.key.items()
+            for kind, value in wire.items()
+        ]
+        return (self.params["TableName"], *parts)
+
+
+def checked_write(position: int, operation: object, runtime: Runtime) -> Any:
+    """The operation, if it may be part of a transaction over this client. Raises RequestError."""
+    if not isinstance(operation, Write) or not hasattr(operation, "_action"):
+        msg = (
+            f"transact() takes writes that answer nothing else than what they store; argument {position} is "
+            f"{type(operation).__name__}"
+        )
+        raise RequestError(msg)
+    made: Any = operation
+    if made._runtime.driver is not runtime.driver:  # noqa: SLF001
+        msg = f"transact(): argument {position} belongs to a store with another client: use one of this client"
+        raise RequestError(msg)
+    return made
+
+
+def check_actions(actions: Sequence[Action]) -> None:
+    """Raise LimitExceeded or RequestError for what the service would refuse.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+    """
+    if len(actions) > MOST_ACTIONS:
+        msg = f"a transaction takes up to {MOST_ACTIONS} operations; got {len(actions)}"
+        raise LimitExceeded(msg)
+    seen: dict[tuple[Any, ...], tuple[int, Action]] = {}
+    for position, action in enumerate(actions, 1):
+        if action.identity in seen:
+            first, other = seen[action.identity]
+            msg = (
+                f"a transaction takes one operation per item, but operations {first} ({other.what}) and "
+                f"{position} ({action.what}) are about the same: make one of them"
+            )
+            raise RequestError(msg)
+        seen[action.identity] = (position, action)
+    size = sum(map(_size, actions))
+    if size > MOST_BYTES:
+        msg = f"the items of this transaction have {size:,} bytes; DynamoDB takes {MOST_BYTES:,}: make several of it"
+        raise LimitExceeded(msg)
+
+
+def _size(action: Action) -> int:
+    values = action.params.get("ExpressionAttributeValues", {})
+    return item_size(action.params.get("Item") or action.key) + item_size(values)

@@ -1,0 +1,150 @@
+"""Transactions: several writes, all or nothing; the operations are their own markers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from typing_extensions import Self
+
+from dynamap.errors import Failures, Reason, RequestError, TransactionCanceled
+from dynamap.markers import D, Write
+from dynamap.operations.actions import Action, check_actions, checked_write
+from dynamap.operations.base import Applied, Attempt, Moment, Refused, Runtime, Stores
+from dynamap.operations.cancellation import canceled_error, failures_of, only_callers_conditions
+from dynamap.operations.sending import read_item, transact
+from dynamap.outcomes import reason_of
+from dynamap.plan import Call, Plan
+
+__all__ = ["Transacted", "Transaction"]
+
+M = TypeVar("M")
+
+# https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
+_LONGEST_TOKEN = 36
+
+
+class Transacted:
+    """What a transaction stored."""
+
+    def __init__(self, operations: Sequence[object], stored: Sequence[Any]) -> None:
+        self._stored = list(zip(operations, stored, strict=True))
+
+    def stored(self, operation: Stores[M], /) -> M:
+        """The entity that this put or rewrite stored.
+
+        LookupError for an operation of another transaction, and for a rewrite that ignored the version, whose new
+        version a transaction does not answer.
+        """
+        for one, entity in self._stored:
+            if one is operation and entity is not None:
+                found: M = entity
+                return found
+            if one is operation:
+                msg = "what this operation stored is not known: a transaction answers no values; read the item"
+                raise LookupError(msg)
+        msg = "this operation object was not part of the transaction (every builder step makes a new one)"
+        raise LookupError(msg)
+
+
+class Transaction(Attempt[D, Transacted, Failures]):
+    """Several writes, all applied or none.
+
+    Costs twice what the writes cost alone. Where an answer was lost it is sent again with the same token, which the
+    service recognises for ten minutes: it is applied once.
+    """
+
+    _operations: tuple[Any, ...]
+    _token: str | None
+    _frozen: list[tuple[Moment, str]]
+
+    def __init__(self, runtime: Runtime, operations: Sequence[Write[D, object]]) -> None:
+        self.__dict__.update(
+            _runtime=runtime,
+            _operations=tuple(checked_write(position, each, runtime) for position, each in enumerate(operations, 1)),
+            _token=None,
+            _frozen=[],
+        )
+        if not operations:
+            msg = "transact() takes at least one operation"
+            raise RequestError(msg)
+
+    def token(self, token: str, /) -> Self:
+        """Name the transaction: the same operation object sent again within ten minutes is applied once.
+
+        Up to 36 characters. Another request under the same token is a ServiceError with the code
+        IdempotentParameterMismatchException.
+        """
+        if not 1 <= len(token) <= _LONGEST_TOKEN:
+            msg = f"a transaction's token has 1 to {_LONGEST_TOKEN} characters; got {len(token)}"
+            raise RequestError(msg)
+        return self._copy(_token=token, _frozen=[])
+
+    # ---- compiling
+
+    def _freeze(self) -> tuple[Moment, str]:
+        """Clock, ids and token of a sending; with a token of the caller's those of the first, so that bytes stay."""
+        if self._token is None:
+            moment = self._runtime.moment()
+            return moment, moment.write_id[:_LONGEST_TOKEN]
+        if not self._frozen:
+            self._frozen.append((Moment(self._runtime.clock(), self._token), self._token))
+        return self._frozen[0]
+
+    def _actions(self, moment: Moment) -> list[Action]:
+        # the ids of a transaction come from its token, so that a repetition has the same bytes
+        actions = [
+            operation._action(Moment(moment.now, f"{moment.write_id}.{position}"))  # noqa: SLF001
+            for position, operation in enumerate(self._operations)
+        ]
+        check_actions(actions)
+        return actions
+
+    def _call_of(self, actions: Sequence[Action], token: str) -> Call:
+        items = [{action.kind: action.params} for action in actions]
+        return Call("TransactWriteItems", {"TransactItems": items, "ClientRequestToken": token})
+
+    def _call(self, moment: Moment) -> Call:
+        del moment
+        frozen, token = self._freeze()
+        return self._call_of(self._actions(frozen), token)
+
+    # ---- the plan
+
+    def _plan(self) -> Plan[Transacted]:
+        result = yield from self._send()
+        if isinstance(result, TransactionCanceled):
+            raise result
+        return result
+
+    def _try_plan(self) -> Plan[Applied[Transacted] | Refused[Failures]]:
+        result = yield from self._send()
+        if isinstance(result, Transacted):
+            return Applied(result)
+        if only_callers_conditions(result):
+            return Refused(failures_of(result))
+        raise result
+
+    def _send(self) -> Plan[Transacted | TransactionCanceled]:
+        moment, token = self._freeze()
+        actions = self._actions(moment)
+        call = self._call_of(actions, token)
+        what = f"transaction of {len(actions)}"
+        canceled = yield from transact(self._runtime, call, what)
+        if canceled is None:
+            return Transacted(self._operations, [action.stored() for action in actions])
+        canceled.reasons = yield from self._with_items(actions, canceled.reasons, what)
+        return canceled_error(what, self._operations, actions, canceled)
+
+    def _with_items(
+        self, actions: Sequence[Action], reasons: Sequence[Mapping[str, Any]], what: str
+    ) -> Plan[list[Mapping[str, Any]]]:
+        """The reasons with the items that stand there: some servers never send them, and then an absent one looks the same."""
+        complete: list[Mapping[str, Any]] = []
+        for action, reason in zip(actions, reasons, strict=False):
+            if reason_of(reason.get("Code")) is Reason.CONDITION_FAILED and not reason.get("Item"):
+                item = yield from read_item(self._runtime, action.params["TableName"], action.key, what)
+                complete.append({**reason, "Item": item or {}})
+            else:
+                complete.append(reason)
+        return complete
