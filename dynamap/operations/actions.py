@@ -52,13 +52,13 @@ class Action:
 
 def checked_write(position: int, operation: object, runtime: Runtime) -> Any:
     """The operation, if it may be part of a transaction over this client. Raises RequestError."""
-    if not isinstance(operation, Write) or not hasattr(operation, "_action"):
+    made: Any = operation
+    if not isinstance(operation, Write) or not hasattr(made, "_action"):
         msg = (
             f"transact() takes writes that answer nothing else than what they store; argument {position} is "
-            f"{type(operation).__name__}"
+            f"{type(made).__name__}"
         )
         raise RequestError(msg)
-    made: Any = operation
     if made._runtime.driver is not runtime.driver:  # noqa: SLF001
         msg = f"transact(): argument {position} belongs to a store with another client: use one of this client"
         raise RequestError(msg)

@@ -18,7 +18,8 @@ def canceled_error(
     what: str, operations: Sequence[object], actions: Sequence[Action], canceled: CallFailed
 ) -> TransactionCanceled:
     """The error of a cancelled transaction; the reasons are by position, one for each operation."""
-    reasons = [*canceled.reasons, *[{}] * (len(actions) - len(canceled.reasons))]
+    missing: list[Mapping[str, Any]] = [{}] * (len(actions) - len(canceled.reasons))
+    reasons = [*canceled.reasons, *missing]
     failures = tuple(
         _failure(position, action, reason) for position, (action, reason) in enumerate(zip(actions, reasons, strict=True))
     )
