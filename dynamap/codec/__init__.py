@@ -12,9 +12,10 @@ from dynamap.codec.inspection import class_shape, shape_of
 from dynamap.codec.paths import Path, format_path
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
 from dynamap.codec.shapes import Shape
+from dynamap.codec.sizes import MOST_ITEM_BYTES, exceeds, item_size, wire_size
 from dynamap.codec.temporal import Date, DateTime, Duration, EpochNumber, EpochTime, Time
-from dynamap.codec.unwrap import unwrapped
 from dynamap.codec.unions import TaggedUnion, UnionShape
+from dynamap.codec.unwrap import unwrapped
 from dynamap.codec.wrappers import Converted, Custom, Normalized, OptionalShape, Reference
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Integer",
     "ListOf",
     "LiteralShape",
+    "MOST_ITEM_BYTES",
     "MapOf",
     "Normalize",
     "Normalized",
@@ -60,9 +62,12 @@ __all__ = [
     "Wire",
     "class_fields",
     "class_shape",
+    "exceeds",
     "field_names",
     "format_path",
     "has_fields",
+    "item_size",
     "shape_of",
     "unwrapped",
+    "wire_size",
 ]

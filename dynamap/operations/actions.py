@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from dynamap.codec import item_size
 from dynamap.errors import LimitExceeded, RequestError
 from dynamap.markers import Write
 from dynamap.model import Entity
 from dynamap.operations.base import Runtime
-from dynamap.operations.explain import item_size
 from dynamap.operations.guards import Guard
 from dynamap.plan import Item
 
-__all__ = ["Action", "check_actions", "checked_write"]
+__all__ = ["LONGEST_TOKEN", "Action", "check_actions", "checked_write"]
 
 MOST_ACTIONS = 100
+LONGEST_TOKEN = 36
 MOST_BYTES = 4 * 1024 * 1024
 
 

@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dynamap.codec import item_size
 from dynamap.plan import Call
 
-__all__ = ["explain", "item_size"]
+__all__ = ["explain"]
 
 _PLACEHOLDER = re.compile(r"[#:]\d+")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -98,29 +99,3 @@ def _capacity(call: Call) -> str:
         units = math.ceil(size / _KB)
         return f"{units} write unit{'s' * (units > 1)} for these {size:,} bytes; more if a larger item is replaced"
     return "1 write unit for each KB of the item, before or after, whichever is larger"
-
-
-def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
-    """The bytes that the service counts for an item.
-
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
-    """
-    return sum(len(name.encode()) + _size(wire) for name, wire in item.items())
-
-
-def _size(wire: Mapping[str, Any]) -> int:
-    kind, value = next(iter(wire.items()))
-    if kind == "N":
-        digits = str(value).lstrip("-").replace(".", "").strip("0")
-        return math.ceil(len(digits) / 2) + 1 + str(value).startswith("-")
-    if kind in ("BOOL", "NULL"):
-        return 1
-    if kind == "S":
-        return len(value.encode())
-    if kind == "B":
-        return len(value)
-    if kind == "L":
-        return 3 + sum(1 + _size(inner) for inner in value)
-    if kind == "M":
-        return 3 + sum(1 + len(name.encode()) + _size(inner) for name, inner in value.items())
-    return sum(_size({kind[0]: element}) for element in value)
