@@ -19,6 +19,7 @@ from dynamap.codec.unwrap import unwrapped
 from dynamap.codec.wrappers import Converted, Custom, Normalized, OptionalShape, Reference
 
 __all__ = [
+    "MOST_ITEM_BYTES",
     "AnyShape",
     "Attribute",
     "Binary",
@@ -43,7 +44,6 @@ __all__ = [
     "Integer",
     "ListOf",
     "LiteralShape",
-    "MOST_ITEM_BYTES",
     "MapOf",
     "Normalize",
     "Normalized",

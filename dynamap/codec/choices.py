@@ -15,11 +15,6 @@ from dynamap.codec.shapes import Shape
 __all__ = ["EnumShape", "LiteralShape"]
 
 
-def _tags(wires: list[Wire]) -> tuple[str, ...]:
-    """Name each wire type once, in order."""
-    return tuple(dict.fromkeys(tag for wire in wires for tag in wire))
-
-
 def _member_wire(member: Enum, path: Path = ()) -> Wire:
     wire = scalar_wire(member.value, path)
     if wire is None:
@@ -58,9 +53,7 @@ class EnumShape(Shape):
 
     @property
     def wire_types(self) -> tuple[str, ...]:
-        if issubclass(self.cls, Flag):
-            return ("N",)
-        return _tags([_member_wire(member) for member in self.cls])
+        return ("N",) if issubclass(self.cls, Flag) else tuple(dict.fromkeys(tag for tag, _ in self._members))
 
     def accepts(self, value: object) -> bool:
         return isinstance(value, self.cls)
@@ -117,7 +110,7 @@ class LiteralShape(Shape):
 
     @property
     def wire_types(self) -> tuple[str, ...]:
-        return _tags(list(self._stored.values()))
+        return tuple(dict.fromkeys(tag for tag, _ in self._readable))
 
     @property
     def distinct(self) -> bool:

@@ -76,8 +76,8 @@ class ClassShape(Shape):
     """An attrs class, dataclass or NamedTuple, stored as M, or as an item if it is an entity.
 
     Only instances of the very class are taken: those of a subclass would not come back as what they are. Instances are
-    built by `__init__` where it can be called with the fields alone (`calls_init`), else without it. Where `__init__` or
-    its hook computes fields, all are set afterwards (`set_afterwards`), so that stored values come back exactly.
+    built by `__init__` where it can be called with the fields alone (`calls_init`), else without it. Where `__init__`
+    or its hook computes fields, all are set afterwards (`set_afterwards`): stored values come back exactly.
     """
 
     cls: type[Any]

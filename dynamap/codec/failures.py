@@ -27,7 +27,7 @@ _WIRE_KINDS = {
 }
 
 
-class DecodeFailure(Exception):  # noqa: N818  (internal: the layer that knows entity and key makes the public error of it)
+class DecodeFailure(Exception):
     """A stored value that does not fit its shape: the path to it and what is wrong, without the value."""
 
     def __init__(self, path: Path, problem: str) -> None:

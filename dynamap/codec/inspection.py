@@ -223,7 +223,8 @@ def _nested(hint: Any, context: Context) -> Shape:
         for field in shape.fields:
             if not field.stored and not field.field.has_default:
                 problem = "stored=False needs a key to recover the field from, a nested value has none"
-                raise model_error(f"{shape.kind}.{field.name}", f"{problem}; store it, or give it a default")
+                inside = f"{shape.kind}.{field.name}"
+                raise model_error(inside, f"{problem}; store it, or give it a default")
     return shape
 
 
@@ -392,11 +393,13 @@ def _build_class(cls: Any, context: Context) -> ClassShape:
                 problem = (
                     f"the attribute {name!r} is stored or read by {owners[name]} too; give one of them another name"
                 )
-                raise model_error(f"{type_name(cls)}.{field.name}", problem)
+                inside = f"{type_name(cls)}.{field.name}"
+                raise model_error(inside, problem)
             owners[name] = field.name
     extras = [field.name for field in fields if field.extras]
     if len(extras) > 1:
-        raise model_error(f"{type_name(cls)}.{extras[1]}", f"{extras[0]} keeps the extras already; leave one Extras()")
+        inside = f"{type_name(cls)}.{extras[1]}"
+        raise model_error(inside, f"{extras[0]} keeps the extras already; leave one Extras()")
     return ClassShape(origin, fields)
 
 

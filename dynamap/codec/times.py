@@ -113,7 +113,7 @@ def to_epoch(value: datetime, unit: timedelta) -> int:
 
 
 def from_epoch(number: Decimal, unit: timedelta) -> datetime:
-    """Read a count of units since 1970, fractions down to microseconds; raises OverflowError outside of the calendar."""
+    """Read a count of units since 1970, cut to microseconds; raises OverflowError outside of the calendar."""
     return EPOCH + span(number, unit)
 
 

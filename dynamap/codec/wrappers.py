@@ -12,7 +12,7 @@ from dynamap.codec.anything import AnyShape
 from dynamap.codec.failures import DecodeFailure, Wire, refusal, split
 from dynamap.codec.paths import Path
 from dynamap.codec.shapes import ALL_WIRE_TYPES, NULL, Shape
-from dynamap.errors import DynamapError
+from dynamap.errors import DynamapError, ModelError
 
 __all__ = ["Converted", "Custom", "Normalized", "OptionalShape", "Reference"]
 
@@ -240,7 +240,12 @@ class Reference(Shape):
 
     @property
     def target(self) -> Shape:
-        """The shape that is referred to; LookupError while its own definition is not complete."""
+        """The shape that is referred to; ModelError while it is not known yet."""
+        if self._key not in self._memo:
+            msg = (
+                f"{self.name} contains itself where its stored form must be known: as an element of a set, or directly"
+            )
+            raise ModelError(msg)
         return self._memo[self._key]
 
     def __repr__(self) -> str:

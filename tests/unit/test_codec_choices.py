@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum, Flag, IntEnum, IntFlag
-from typing import Annotated, Any, Literal, NewType, Optional, Union
+from typing import Annotated, Any, Literal, NewType
 
 import attrs
 import pytest
@@ -19,7 +19,7 @@ from dynamap.errors import EncodeError, ModelError
 class Color(Enum):
     RED = "red"
     BLUE = "blue"
-    CRIMSON = "red"
+    CRIMSON = "red"  # noqa: PIE796  (an alias)
 
 
 class Level(IntEnum):
@@ -81,23 +81,20 @@ def shape(hint: Any) -> Shape:
         (Literal["a", 1, True], 1, {"N": "1"}),
         (Literal["a", 1, True], True, {"BOOL": True}),
         (Literal[b"x"], b"x", {"B": b"x"}),
-        (Literal["a", None], None, {"NULL": True}),
+        (Literal["a"] | None, None, {"NULL": True}),
+        (Literal["a", None], None, {"NULL": True}),  # noqa: PYI061
         (Literal[Color.RED, "green"], Color.RED, {"S": "red"}),
-        (Union[Literal[1], Literal[True], int], None, None),
-        (Union[str, int], 1, {"N": "1"}),
-        (Union[str, bool, int, bytes, list[int]], False, {"BOOL": False}),
-        (Union[str, bool, int, bytes, list[int]], [1], {"L": [{"N": "1"}]}),
-        (Union[int, str, None], None, {"NULL": True}),
-        (Union[set[str], int], set(), {"L": []}),
-        (Optional[Color], Color.BLUE, {"S": "blue"}),
+        (Literal["a"] | Literal["b", 1], "b", {"S": "b"}),  # noqa: PYI030
+        (str | int, 1, {"N": "1"}),
+        (str | bool | int | bytes | list[int], False, {"BOOL": False}),
+        (str | bool | int | bytes | list[int], [1], {"L": [{"N": "1"}]}),
+        (int | str | None, None, {"NULL": True}),
+        (set[str] | int, set(), {"L": []}),
+        (Color | None, Color.BLUE, {"S": "blue"}),
         (NewType("Id", str), "x", {"S": "x"}),
     ],
 )
-def test_choices_are_stored_as_what_they_are(hint: Any, value: Any, wire: dict[str, Any] | None) -> None:
-    if wire is None:
-        with pytest.raises(ModelError):
-            shape(hint)
-        return
+def test_choices_are_stored_as_what_they_are(hint: Any, value: Any, wire: dict[str, Any]) -> None:
     assert shape(hint).encode(value) == wire
     decoded = shape(hint).decode(wire)
     assert decoded == value
@@ -122,8 +119,8 @@ def test_missing_maps_old_values() -> None:
         (Literal["a", "b"], "c", "$: a Literal['a', 'b'] expected, got str; use one of its values"),
         (Literal["a", 1], True, "$: a Literal['a', 1] expected, got bool; use one of its values"),
         (Literal[Color.RED], [], "$: a Literal[Color.RED] expected, got list; use one of its values"),
-        (Union[str, int], 0.5, "$: a str or int expected, got float; convert it to one of these"),
-        (Union[str, int, None], 0.5, "$: a str or int expected, got float; convert it to one of these"),
+        (str | int, 0.5, "$: a str or int expected, got float; convert it to one of these"),
+        (str | int | None, 0.5, "$: a str or int expected, got float; convert it to one of these"),
     ],
 )
 def test_other_values_are_refused(hint: Any, value: Any, message: str) -> None:
@@ -135,10 +132,14 @@ def test_other_values_are_refused(hint: Any, value: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("hint", "wire", "problem"),
     [
-        (Color, {"S": "green"}, "a member of Color expected, found a value that is none; add it, or map it in _missing_"),
+        (
+            Color,
+            {"S": "green"},
+            "a member of Color expected, found a value that is none; add it, or map it in _missing_",
+        ),
         (Color, {"N": "1"}, "a Color expected, found a number (N)"),
         (Literal["a"], {"S": "b"}, "a Literal['a'] expected, found another value"),
-        (Union[str, int], {"BOOL": True}, "a str or int expected, found a boolean (BOOL)"),
+        (str | int, {"BOOL": True}, "a str or int expected, found a boolean (BOOL)"),
     ],
 )
 def test_stored_values_that_are_no_choice(hint: Any, wire: dict[str, Any], problem: str) -> None:
@@ -148,6 +149,14 @@ def test_stored_values_that_are_no_choice(hint: Any, wire: dict[str, Any], probl
 
 
 # ---------------------------------------------------------------------------------------------------- tagged classes
+
+ALIKE = "are stored alike and cannot be told apart when read; declare one of them, or classes with a Literal tag each"
+UNTAGGED = (
+    "are both stored as maps and cannot be told apart when read; "
+    'give each a field of the same name with a value of its own, as kind: Literal["card"] = "card"'
+)
+NO_SET = "cannot be stored: a set in DynamoDB holds only texts, only numbers or only bytes; use a list"
+NO_KEY = "; use a type that is stored as a text or as a number"
 
 
 @attrs.frozen
@@ -187,7 +196,7 @@ class Leaf:
 
 
 def test_classes_are_told_apart_by_their_tag() -> None:
-    payment = shape(Union[Card, Transfer, str])
+    payment = shape(Card | Transfer | str)
     for value in (Card("1"), Transfer("DE", "sepa"), "cash"):
         assert payment.decode(payment.encode(value)) == value
     assert payment.encode(Card("1")) == {"M": {"number": {"S": "1"}, "kind": {"S": "card"}}}
@@ -211,13 +220,13 @@ def test_recursive_tagged_classes_come_back() -> None:
 )
 def test_stored_maps_that_are_none_of_the_classes(wire: dict[str, Any], message: str) -> None:
     with pytest.raises(DecodeFailure) as caught:
-        shape(Union[Card, Transfer]).decode(wire)
+        shape(Card | Transfer).decode(wire)
     assert str(caught.value) == message
 
 
 def test_an_instance_of_another_class_is_refused() -> None:
     with pytest.raises(EncodeError) as caught:
-        shape(Union[Card, Transfer]).encode(Cash(1), ("pay",))
+        shape(Card | Transfer).encode(Cash(1), ("pay",))
     assert str(caught.value) == "$.pay: a Card or Transfer expected, got Cash; pass an instance of one of these classes"
 
 
@@ -225,53 +234,46 @@ def test_an_instance_of_another_class_is_refused() -> None:
     ("hint", "message"),
     [
         (
-            Union[int, float],
-            "Order.kind: int and float are stored alike and cannot be told apart when read; "
-            "declare one of them, or classes with a Literal tag each",
+            int | float,
+            f"Order.kind: int and float {ALIKE}",
         ),
         (
-            Union[str, datetime],
-            "Order.kind: str and datetime are stored alike and cannot be told apart when read; "
-            "declare one of them, or classes with a Literal tag each",
+            str | datetime,
+            f"Order.kind: str and datetime {ALIKE}",
         ),
         (
-            Union[Cash, dict[str, int]],
-            "Order.kind: dict and Cash are stored alike and cannot be told apart when read; "
-            "declare one of them, or classes with a Literal tag each",
+            Cash | dict[str, int],
+            f"Order.kind: dict and Cash {ALIKE}",
         ),
         (
-            Union[Card, Cash],
-            "Order.kind: Card and Cash are both stored as maps and cannot be told apart when read; "
-            'give each a field of the same name with a value of its own, as kind: Literal["card"] = "card"',
+            Card | Cash,
+            f"Order.kind: Card and Cash {UNTAGGED}",
         ),
         (
-            Union[Card, Voucher],
-            "Order.kind: Card and Voucher are both stored as maps and cannot be told apart when read; "
-            'give each a field of the same name with a value of its own, as kind: Literal["card"] = "card"',
+            Card | Voucher,
+            f"Order.kind: Card and Voucher {UNTAGGED}",
         ),
+        (Literal[1, True] | int, f"Order.kind: int and Literal[1, True] {ALIKE}"),  # noqa: PYI051
         (Literal["red", Color.RED], "Order.kind: two values of the Literal are stored as the same; leave one"),
         (
-            set[Union[int, str]],
-            "Order.kind: a set of int or str cannot be stored: "
-            "a set in DynamoDB holds only texts, only numbers or only bytes; use a list",
+            set[int | str],
+            f"Order.kind: a set of int or str {NO_SET}",
         ),
         (
             set[tuple[int, int]],
-            "Order.kind: a set of tuple of 2 cannot be stored: "
-            "a set in DynamoDB holds only texts, only numbers or only bytes; use a list",
+            f"Order.kind: a set of tuple of 2 {NO_SET}",
         ),
         (
             set[bool],
-            "Order.kind: a set of bool cannot be stored: "
-            "a set in DynamoDB holds only texts, only numbers or only bytes; use a list",
+            f"Order.kind: a set of bool {NO_SET}",
         ),
         (
             dict[tuple[int, int], int],
-            "Order.kind: a dict cannot have keys of type tuple of 2; use a type that is stored as a text or as a number",
+            f"Order.kind: a dict cannot have keys of type tuple of 2{NO_KEY}",
         ),
         (
             dict[Mixed, int],
-            "Order.kind: a dict cannot have keys of type Mixed; use a type that is stored as a text or as a number",
+            f"Order.kind: a dict cannot have keys of type Mixed{NO_KEY}",
         ),
     ],
 )
@@ -288,16 +290,18 @@ def test_enums_that_cannot_be_stored() -> None:
     class Empty(Enum):
         pass
 
-    with pytest.raises(ModelError, match=r"Order.kind: an enum of plain single values expected, a value of .*Pair is a tuple"):
+    with pytest.raises(
+        ModelError, match=r"Order.kind: an enum of plain single values expected, a value of .*Pair is a tuple"
+    ):
         shape(Pair)
     with pytest.raises(ModelError, match="has no members"):
         shape(Empty)
 
 
 def test_markers_of_an_optional_speak_of_its_value() -> None:
-    folded = shape(Annotated[Optional[str], Normalize(str.casefold)])
+    folded = shape(Annotated[str | None, Normalize(str.casefold)])
     assert folded.encode(None) == {"NULL": True}
     assert folded.encode("A") == {"S": "a"}
-    both = shape(Annotated[Union[str, int, None], Normalize(lambda value: value or "none")])
+    both = shape(Annotated[str | int | None, Normalize(lambda value: value or "none")])
     assert both.encode(0) == {"S": "none"}
     assert both.encode(None) == {"NULL": True}

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
@@ -39,6 +39,10 @@ def shape(hint: Any) -> Shape:
     return shape_of(hint, where="Order.lines", context=Context())
 
 
+def of(container: Any, *arguments: Any) -> Any:
+    return container[arguments]
+
+
 IDENTITY = UUID(int=5)
 
 
@@ -48,7 +52,7 @@ IDENTITY = UUID(int=5)
         (list[int], [1, 2], {"L": [{"N": "1"}, {"N": "2"}]}),
         (list, [1, "x"], {"L": [{"N": "1"}, {"S": "x"}]}),
         (list[Any], [], {"L": []}),
-        (list[Optional[int]], [None, 0], {"L": [{"NULL": True}, {"N": "0"}]}),
+        (list[int | None], [None, 0], {"L": [{"NULL": True}, {"N": "0"}]}),
         (Sequence[str], ["a"], {"L": [{"S": "a"}]}),
         (tuple[int, ...], (1,), {"L": [{"N": "1"}]}),
         (tuple[int, str], (1, ""), {"L": [{"N": "1"}, {"S": ""}]}),
@@ -80,7 +84,7 @@ IDENTITY = UUID(int=5)
         (list[dict[str, set[str]]], [{"x": {"a"}}, {}], {"L": [{"M": {"x": {"SS": ["a"]}}}, {"M": {}}]}),
         (list[set[str]], [set(), {"a"}], {"L": [{"L": []}, {"SS": ["a"]}]}),
         (dict[str, frozenset[int]], {"x": frozenset()}, {"M": {"x": {"L": []}}}),
-        (list[Optional[set[int]]], [None, set(), {1}], {"L": [{"NULL": True}, {"L": []}, {"NS": ["1"]}]}),
+        (list[set[int] | None], [None, set(), {1}], {"L": [{"NULL": True}, {"L": []}, {"NS": ["1"]}]}),
     ],
 )
 def test_containers_have_one_stored_form_and_come_back(hint: Any, value: Any, wire: dict[str, Any]) -> None:
@@ -98,7 +102,7 @@ FALSY: list[tuple[Any, Any]] = [
     (float, 0.0),
     (Decimal, Decimal(0)),
     (bytes, b""),
-    (Optional[int], None),
+    (int | None, None),
     (list[int], []),
     (tuple[int, ...], ()),
     (dict[str, int], {}),
@@ -112,9 +116,9 @@ FALSY: list[tuple[Any, Any]] = [
     "within",
     [
         lambda hint, value: (hint, value),
-        lambda hint, value: (list[hint], [value, value]),
-        lambda hint, value: (dict[str, hint], {"": value, "k": value}),
-        lambda hint, value: (list[dict[str, list[hint]]], [{"k": [value]}]),
+        lambda hint, value: (of(list, hint), [value, value]),
+        lambda hint, value: (of(dict, str, hint), {"": value, "k": value}),
+        lambda hint, value: (of(list, of(dict, str, of(list, hint))), [{"k": [value]}]),
     ],
     ids=["alone", "in a list", "in a dict", "three levels down"],
 )
@@ -126,7 +130,7 @@ def test_falsy_values_survive_at_every_depth(hint: Any, falsy: Any, within: Any)
 
 
 def test_absent_and_null_at_the_top_level() -> None:
-    empty, optional, both = shape(set[str]), shape(Optional[str]), shape(Optional[set[str]])
+    empty, optional, both = shape(set[str]), shape(str | None), shape(set[str] | None)
     assert empty.encode_attribute(set()) is None
     assert empty.decode_attribute(None) == set()
     assert optional.encode_attribute(None) is None
@@ -176,8 +180,16 @@ def test_refusals_name_the_place(hint: Any, value: Any, message: str) -> None:
         (set[int], {"SS": ["a"]}, "$: a set expected, found a text set (SS)"),
         (set[int], {"NS": ["1.5"]}, "$: an int expected, found a number with a fraction"),
         (dict[int, int], {"M": {"x": {"N": "1"}}}, "$.x: a number (N) expected, found text that is none"),
-        (dict[int, int], {"M": {"1": {"N": "1"}, "01": {"N": "2"}}}, '$["01"]: two keys of the map are read as one and the same key'),
-        (dict[bool, int], {"M": {"yes": {"N": "1"}}}, '$.yes: a bool expected, found a key that is neither "true" nor "false"'),
+        (
+            dict[int, int],
+            {"M": {"1": {"N": "1"}, "01": {"N": "2"}}},
+            '$["01"]: two keys of the map are read as one and the same key',
+        ),
+        (
+            dict[bool, int],
+            {"M": {"yes": {"N": "1"}}},
+            '$.yes: a bool expected, found a key that is neither "true" nor "false"',
+        ),
         (tuple[int, int], {"L": [{"N": "1"}]}, "$: a tuple of 2 expected, found a list (L) of 1"),
         (dict[str, list[int]], {"M": {"a": {"NULL": True}}}, "$.a: a list expected, found NULL"),
     ],
@@ -197,7 +209,7 @@ def test_a_set_written_as_a_list_by_others_is_read() -> None:
 
 
 def test_steps_of_expressions() -> None:
-    lines = shape(list[dict[Color, Optional[tuple[int, str]]]])
+    lines = shape(list[dict[Color, tuple[int, str] | None]])
     assert isinstance(lines, ListOf)
     step, prices = lines.at(2)
     assert step == 2
@@ -236,8 +248,11 @@ def test_normalizing_reaches_into_containers() -> None:
     assert shape(set[folded]).normalize({"A"}) == {"a"}
     assert shape(dict[folded, folded]).normalize({"A": "B"}) == {"a": "b"}
     late = datetime(2020, 1, 1, 0, 0, 0, 1, timezone.utc)
-    assert shape(tuple[Optional[expires], str]).normalize((late, "A")) == (datetime(2020, 1, 1, 0, 0, 1, 0, timezone.utc), "A")
-    assert shape(Optional[folded]).normalize(None) is None
+    assert shape(tuple[expires | None, str]).normalize((late, "A")) == (
+        datetime(2020, 1, 1, 0, 0, 1, 0, timezone.utc),
+        "A",
+    )
+    assert shape(folded | None).normalize(None) is None
 
 
 def test_the_tree_can_be_looked_into() -> None:

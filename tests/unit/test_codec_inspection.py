@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import sys
 import textwrap
+import typing
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar
 
 import attrs
 import cattrs
@@ -97,7 +98,7 @@ def test_fields_of_attrs_classes() -> None:
 def test_fields_of_dataclasses() -> None:
     fields = by_name(Shadowing)
     assert list(fields) == ["date", "limit"]
-    assert fields["date"].hint == Optional[date]
+    assert fields["date"].hint == date | None
     assert fields["date"].defaults_to_none
     assert fields["limit"].hint is int
     assert not fields["limit"].defaults_to_none
@@ -139,7 +140,7 @@ def test_classes_inside_of_classes_and_functions_are_found() -> None:
         me: Local | None
         other: Other
 
-    assert by_name(Local, Other=Other)["me"].hint == Optional[Local]
+    assert by_name(Local, Other=Other)["me"].hint == Local | None
     with pytest.raises(ModelError, match="names 'Other', which cannot be resolved"):
         by_name(Local)
 
@@ -159,10 +160,39 @@ def test_type_variables() -> None:
         shape_of(C, where="Box.value", context=context)
 
 
+def test_the_older_spellings_mean_the_same() -> None:
+    older: list[Any] = [
+        typing.Optional[int],  # noqa: UP045
+        typing.Union[str, int, None],  # noqa: UP007
+        typing.List[int],  # noqa: UP006
+        typing.Dict[str, int],  # noqa: UP006
+        typing.Set[str],  # noqa: UP006
+        typing.FrozenSet[str],  # noqa: UP006
+        typing.Tuple[int, ...],  # noqa: UP006
+        typing.Tuple[()],  # noqa: UP006
+        typing.Tuple,  # noqa: UP006
+        typing.List,  # noqa: UP006
+    ]
+    newer: list[Any] = [
+        int | None,
+        str | int | None,
+        list[int],
+        dict[str, int],
+        set[str],
+        frozenset[str],
+        tuple[int, ...],
+        tuple[()],
+        tuple,
+        list,
+    ]
+    for one, other in zip(older, newer, strict=True):
+        assert shape_of(one, where="A.b", context=Context()) == shape_of(other, where="A.b", context=Context())
+
+
 def test_aliases_stand_for_their_value() -> None:
-    name, maybe = TypeAliasType("name", str), TypeAliasType("maybe", Optional[int])
+    name, maybe = TypeAliasType("name", str), TypeAliasType("maybe", int | None)
     assert shape_of(name, where="A.b", context=Context()) == Text()
-    assert shape_of(Union[maybe, str], where="A.b", context=Context()).encode(None) == {"NULL": True}
+    assert shape_of(maybe | str, where="A.b", context=Context()).encode(None) == {"NULL": True}
 
 
 def test_a_class_is_looked_at_once() -> None:
@@ -206,7 +236,9 @@ def test_unknown_types_go_through_the_converter(converter: cattrs.Converter) -> 
     item = shaped.encode_item(value)
     assert item == {"price": {"M": {"cents": {"N": "5"}}}, "prices": {"L": [{"M": {"cents": {"N": "6"}}}]}}
     assert shaped.decode_item(item) == value
-    with pytest.raises(EncodeError, match=r"^\$\.price: a Money expected, got int; declare the type as int, or convert"):
+    with pytest.raises(
+        EncodeError, match=r"^\$\.price: a Money expected, got int; declare the type as int, or convert"
+    ):
         shaped.encode_item(Priced(5))  # type: ignore[arg-type]
     with pytest.raises(DecodeFailure, match=r"^\$\.price: the converter raised TypeError$"):
         shaped.decode_item({"price": {"N": "5"}})
@@ -228,7 +260,9 @@ def test_a_type_that_the_converter_does_not_know_either(converter: cattrs.Conver
         "give the field Attribute(encode=, decode=), or the table a cattrs converter with hooks for it"
     )
     converter.register_structure_hook(complex, lambda plain, _: complex(plain))
-    with pytest.raises(ModelError, match=r"^Order\.price: the converter has no unstructure hook for complex; register one$"):
+    with pytest.raises(
+        ModelError, match=r"^Order\.price: the converter has no unstructure hook for complex; register one$"
+    ):
         shape_of(complex, where="Order.price", context=Context(converter=converter))
 
 
@@ -253,7 +287,7 @@ def newer() -> Iterator[ModuleType]:
     """
     module = ModuleType("newer_syntax")
     sys.modules[module.__name__] = module
-    exec(textwrap.dedent(source), vars(module))  # noqa: S102
+    exec(textwrap.dedent(source), vars(module))
     yield module
     del sys.modules[module.__name__]
 

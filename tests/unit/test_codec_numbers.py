@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, localcontext
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal, FloatOperation, Inexact, localcontext
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dynamap.codec import Duration, EpochTime
 from dynamap.codec.failures import DecodeFailure
 from dynamap.codec.numbers import decimal_text, float_text, integer_text, parse_integer, parse_number
 from dynamap.errors import EncodeError
@@ -79,14 +81,24 @@ def test_ints_of_more_than_38_digits_are_refused(value: int) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(30.4, "30.4"), (0.1, "0.1"), (1.0, "1"), (-0.0, "0"), (1e22, "1" + "0" * 22), (1e100, "1E+100"), (5e-7, "0.0000005")],
+    [
+        (30.4, "30.4"),
+        (0.1, "0.1"),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (1e22, "1" + "0" * 22),
+        (1e100, "1E+100"),
+        (5e-7, "0.0000005"),
+    ],
 )
 def test_floats_are_stored_by_their_shortest_repr(value: float, text: str) -> None:
     assert float_text(value) == text
     assert float(parse_number(text)) == value
 
 
-@pytest.mark.parametrize(("value", "message"), [(float("nan"), FINITE), (float("inf"), FINITE), (1e126, RANGE), (5e-324, RANGE)])
+@pytest.mark.parametrize(
+    ("value", "message"), [(float("nan"), FINITE), (float("inf"), FINITE), (1e126, RANGE), (5e-324, RANGE)]
+)
 def test_floats_that_cannot_be_stored(value: float, message: str) -> None:
     with pytest.raises(EncodeError) as caught:
         float_text(value)
@@ -114,7 +126,14 @@ def test_the_decimal_context_of_the_caller_changes_nothing() -> None:
     value = Decimal("1234567.890123456789")
     with localcontext() as context:
         context.prec = 3
+        context.traps[Inexact] = context.traps[FloatOperation] = True
         assert parse_number(decimal_text(value)) == value
+        assert parse_integer("1" * 39) == int("1" * 39)
+        assert float_text(30.4) == "30.4"
+        assert EpochTime("seconds").decode({"N": "1577836800.123456"}) == datetime(
+            2020, 1, 1, 0, 0, 0, 123456, timezone.utc
+        )
+        assert Duration().decode(Duration().encode(timedelta.max)) == timedelta.max
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))

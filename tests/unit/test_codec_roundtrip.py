@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, Optional, Union
+from typing import Any, Literal
 from uuid import UUID
 
 import attrs
@@ -31,7 +31,7 @@ class Inner:
 
 
 @dataclass(frozen=True)
-class Generic:
+class Shelf:
     items: dict[int, list[Inner | None]] = field(default_factory=dict)
     at: datetime | None = None
 
@@ -42,9 +42,15 @@ decimals = st.decimals(min_value=-(10**20), max_value=10**20, places=7, allow_na
 floats = st.floats(min_value=-1e100, max_value=1e100, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-100)
 times = st.datetimes(timezones=st.just(timezone.utc))
 inners = st.builds(Inner, texts, st.none() | ints, st.frozensets(texts, max_size=3))
+shelves = st.builds(
+    Shelf, st.dictionaries(ints, st.lists(st.none() | inners, max_size=2), max_size=2), st.none() | times
+)
 
 Case = tuple[Any, st.SearchStrategy[Any]]
 """A type and the values of it."""
+
+reader: Any = TypeDeserializer()
+writer: Any = TypeSerializer()
 
 SINGLE: list[Case] = [
     (str, texts),
@@ -60,28 +66,37 @@ SINGLE: list[Case] = [
     (time, st.times()),
     (timedelta, st.timedeltas()),
     (Literal["a", 1], st.sampled_from(["a", 1])),
-    (Union[str, int, bytes], texts | ints | st.binary(max_size=3)),
+    (str | int | bytes, texts | ints | st.binary(max_size=3)),
     (Inner, inners),
-    (Generic, st.builds(Generic, st.dictionaries(ints, st.lists(st.none() | inners, max_size=2), max_size=2), st.none() | times)),
+    (Shelf, shelves),
 ]
-ELEMENTS = [case for case in SINGLE if case[0] in {str, int, float, Decimal, bytes, UUID, Color, datetime, date, time, timedelta}]
+ELEMENTS = [
+    case
+    for case in SINGLE
+    if case[0] in {str, int, float, Decimal, bytes, UUID, Color, datetime, date, time, timedelta}
+]
 KEYS = [case for case in SINGLE if case[0] in {str, int, bool, float, Decimal, UUID, Color, datetime, date}]
 
 
-def nested(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
-    def mapped(key: Case, value: Case) -> Case:
-        return dict[key[0], value[0]], st.dictionaries(key[1], value[1], max_size=3)  # type: ignore[misc, index]
+def of(container: Any, *arguments: Any) -> Any:
+    return container[arguments]
 
+
+def nested(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     shapes: list[Callable[[Case], Case]] = [
-        lambda case: (list[case[0]], st.lists(case[1], max_size=3)),  # type: ignore[misc, name-defined]
-        lambda case: (tuple[case[0], ...], st.lists(case[1], max_size=3).map(tuple)),  # type: ignore[misc, name-defined]
-        lambda case: (tuple[case[0], int], st.tuples(case[1], ints)),  # type: ignore[misc, name-defined]
-        lambda case: (Optional[case[0]], st.none() | case[1]),
+        lambda case: (of(list, case[0]), st.lists(case[1], max_size=3)),
+        lambda case: (of(tuple, case[0], ...), st.lists(case[1], max_size=3).map(tuple)),
+        lambda case: (of(tuple, case[0], int), st.tuples(case[1], ints)),
+        lambda case: (case[0] | None, st.none() | case[1]),
     ]
     return st.one_of(
         *(inner.map(make) for make in shapes),
-        st.builds(mapped, st.sampled_from(KEYS), inner),
-        st.sampled_from(ELEMENTS).map(lambda case: (set[case[0]], st.sets(case[1], max_size=3))),  # type: ignore[misc, name-defined]
+        st.builds(
+            lambda key, value: (of(dict, key[0], value[0]), st.dictionaries(key[1], value[1], max_size=3)),
+            st.sampled_from(KEYS),
+            inner,
+        ),
+        st.sampled_from(ELEMENTS).map(lambda case: (of(set, case[0]), st.sets(case[1], max_size=3))),
     )
 
 
@@ -100,23 +115,30 @@ def test_values_of_every_declared_type_come_back_equal(data: st.DataObject) -> N
     assert decoded == value
     assert shape.encode(decoded) == wire
     # what boto3's own reader does not take apart, DynamoDB would not take either
-    TypeDeserializer().deserialize(wire)
-    assert shape.encode_key(value) == next(iter(wire.values())) if shape.keyable and not isinstance(value, bool) else True
+    reader.deserialize(wire)
+    if shape.keyable:
+        assert shape.decode_key(shape.encode_key(value)) == value
     top = shape.encode_attribute(value)
     assert shape.decode_attribute(top) == value
 
 
-@given(st.builds(Generic, st.dictionaries(ints, st.lists(st.none() | inners, max_size=2), max_size=2), st.none() | times))
-def test_items_come_back_equal(value: Generic) -> None:
-    shape = class_shape(Generic, context=Context())
+@given(shelves)
+def test_items_come_back_equal(value: Shelf) -> None:
+    shape = class_shape(Shelf, context=Context())
     item = shape.encode_item(value)
     assert shape.decode_item(item) == value
     assert ("at" in item) == (value.at is not None)
 
 
 plain = st.recursive(
-    st.none() | st.booleans() | texts | st.integers(-(10**37), 10**37) | decimals | st.binary(max_size=5)
-    | st.sets(texts, min_size=1, max_size=3) | st.sets(st.integers(-9, 9), min_size=1, max_size=3),
+    st.none()
+    | st.booleans()
+    | texts
+    | st.integers(-(10**37), 10**37)
+    | decimals
+    | st.binary(max_size=5)
+    | st.sets(texts, min_size=1, max_size=3)
+    | st.sets(st.integers(-9, 9), min_size=1, max_size=3),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=8,
 )
@@ -125,8 +147,8 @@ plain = st.recursive(
 @given(plain)
 def test_plain_values_agree_with_boto3(value: Any) -> None:
     ours = AnyShape().encode(value)
-    assert TypeDeserializer().deserialize(ours) == value
-    assert AnyShape().decode(TypeSerializer().serialize(value)) == value
+    assert reader.deserialize(ours) == value
+    assert AnyShape().decode(writer.serialize(value)) == value
     assert AnyShape().decode(ours) == value
 
 

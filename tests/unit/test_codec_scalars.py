@@ -220,7 +220,10 @@ def test_undeclared_values_take_floats_and_tuples() -> None:
         ({True}, "$: a set in DynamoDB holds only texts, only numbers or only bytes; use a list"),
         ({("a",)}, "$: a set in DynamoDB holds only texts, only numbers or only bytes; use a list"),
         ({1: "x"}, "$: a dict with str keys expected, got a key of type int; declare the type of the keys"),
-        ({"a": [float("nan")]}, "$.a[0]: NaN and infinities are no numbers to DynamoDB; store None or leave the attribute out"),
+        (
+            {"a": [float("nan")]},
+            "$.a[0]: NaN and infinities are no numbers to DynamoDB; store None or leave the attribute out",
+        ),
         ([{"a b": "\udfff"}], None),
     ],
 )
@@ -245,6 +248,7 @@ def test_nesting_beyond_32_levels_is_refused_before_python_gives_up() -> None:
     ["", "x", 0, 7, Decimal("1.5"), True, None, {"a": [None, {"b": ""}]}, [], {}, {"x", "y"}, {1, 2}, {Decimal("0.5")}],
 )
 def test_plain_values_agree_with_boto3(value: Any) -> None:
-    ours, theirs = AnyShape().encode(value), TypeSerializer().serialize(value)
-    assert TypeDeserializer().deserialize(ours) == value
-    assert AnyShape().decode(theirs) == value
+    writer: Any = TypeSerializer()
+    reader: Any = TypeDeserializer()
+    assert reader.deserialize(AnyShape().encode(value)) == value
+    assert AnyShape().decode(writer.serialize(value)) == value
