@@ -12,7 +12,7 @@ from dynamap.operations.base import Moment, Scope
 from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.settling import Terms
 from dynamap.operations.versioned import VersionedSteps
-from dynamap.plan import Call, Item
+from dynamap.plan import Call, Item, Plan
 
 __all__ = ["Delete", "DeleteReturning"]
 
@@ -58,6 +58,8 @@ class _DeleteSteps(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
 class DeleteReturning(_DeleteSteps[D, M, R_co]):
     """A delete that answers what was deleted; no part of a transaction."""
 
+    _answers_values = True
+
     def _request(self, moment: Moment, guard: Guard) -> Call:
         call = super()._request(moment, guard)
         return Call(call.operation, {**call.params, "ReturnValues": "ALL_OLD"})
@@ -91,3 +93,7 @@ class Delete(_DeleteSteps[D, M, None], Write[D, M]):
 
     def _unread_result(self, call: Call) -> None:
         del call
+
+    def _result_of_transaction(self, guard: Guard, moment: Moment, call: Call) -> Plan[None]:
+        del guard, moment, call
+        yield from ()

@@ -70,6 +70,8 @@ class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
 class PutReturning(_PutSteps[D, M, R_co]):
     """A put that answers something else than what it stored; no part of a transaction."""
 
+    _answers_values = True
+
     def _request(self, moment: Moment, guard: Guard) -> Call:
         call = super()._request(moment, guard)
         return Call(call.operation, {**call.params, "ReturnValues": "ALL_OLD"})

@@ -9,7 +9,7 @@ from typing_extensions import Self
 
 from dynamap.errors import Failures, Reason, RequestError, TransactionCanceled
 from dynamap.markers import D, Write
-from dynamap.operations.actions import Action, check_actions, checked_write
+from dynamap.operations.actions import LONGEST_TOKEN, Action, check_actions, checked_write
 from dynamap.operations.base import Applied, Attempt, Moment, Refused, Runtime, Stores
 from dynamap.operations.cancellation import canceled_error, failures_of, only_callers_conditions
 from dynamap.operations.sending import read_item, transact
@@ -19,9 +19,6 @@ from dynamap.plan import Call, Plan
 __all__ = ["Transacted", "Transaction"]
 
 M = TypeVar("M")
-
-# https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
-_LONGEST_TOKEN = 36
 
 
 class Transacted:
@@ -75,8 +72,8 @@ class Transaction(Attempt[D, Transacted, Failures]):
         Up to 36 characters. Another request under the same token is a ServiceError with the code
         IdempotentParameterMismatchException.
         """
-        if not 1 <= len(token) <= _LONGEST_TOKEN:
-            msg = f"a transaction's token has 1 to {_LONGEST_TOKEN} characters; got {len(token)}"
+        if not 1 <= len(token) <= LONGEST_TOKEN:
+            msg = f"a transaction's token has 1 to {LONGEST_TOKEN} characters; got {len(token)}"
             raise RequestError(msg)
         return self._copy(_token=token, _frozen=[])
 
@@ -86,7 +83,7 @@ class Transaction(Attempt[D, Transacted, Failures]):
         """Clock, ids and token of a sending; with a token of the caller's those of the first, so that bytes stay."""
         if self._token is None:
             moment = self._runtime.moment()
-            return moment, moment.write_id[:_LONGEST_TOKEN]
+            return moment, moment.write_id[:LONGEST_TOKEN]
         if not self._frozen:
             self._frozen.append((Moment(self._runtime.clock(), self._token), self._token))
         return self._frozen[0]

@@ -16,7 +16,7 @@ from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard, GuardKind
-from dynamap.operations.sending import Answer, read_item, write
+from dynamap.operations.sending import Answer, read_item
 from dynamap.operations.settling import Settled
 from dynamap.operations.versioned import VersionedSteps
 from dynamap.plan import Call, Item, Plan
@@ -84,7 +84,7 @@ class _Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         if guard.kind is not GuardKind.ANY_VERSION:
             return (yield from self._send_under(guard, moment))
         call = self._request(moment, guard)
-        answer = yield from write(self._runtime, call, self._what, self._repeats(guard))
+        answer = yield from self._attempt(guard, moment, call)
         if answer.condition_failed and not answer.ambiguous:
             seen = answer.seen or (
                 yield from read_item(self._runtime, self._scope.table_name, self._key, self._what)
@@ -164,6 +164,7 @@ class _UpdateSteps(_Updating[D, M, R_co], Generic[D, M, R_co]):
 class UpdateReturning(_UpdateSteps[D, M, R_co]):
     """An update that answers other values than the new entity; no part of a transaction."""
 
+    _answers_values = True
     _fields: tuple[Field[Any], ...] | None
 
     @property

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
 
-from dynamap.errors import DynamapError, OutcomeUnknown, RequestError
+from dynamap.errors import DynamapError, OutcomeUnknown, Reason, RequestError, ServiceError, TransactionConflict
 from dynamap.expressions import Compiler, Condition
 from dynamap.markers import D
-from dynamap.operations.actions import Action
+from dynamap.operations.actions import LONGEST_TOKEN, Action
 from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope, named
 from dynamap.operations.guards import Guard, GuardKind
-from dynamap.operations.sending import Answer, Repeat, write
+from dynamap.operations.sending import Answer, Repeat, read_item, transact, write
 from dynamap.operations.settling import Settled, Terms, settle
+from dynamap.outcomes import only_contention, reason_of
 from dynamap.plan import Call, Item, Plan
 
 __all__ = ["WriteSteps"]
@@ -33,6 +35,7 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
     _conditions: tuple[Condition, ...]
     _existence: bool | None
     _repeat: str | None
+    _answers_values = False
 
     def _begin(self, verb: str, scope: Scope[M], key: Item, values: dict[str, Any]) -> None:
         self.__dict__.update(
@@ -55,6 +58,10 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
             msg = f"{self._what}: if_() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
             raise RequestError(msg)
         return self._copy(_conditions=(*self._conditions, condition))
+
+    def exactly_once(self) -> Self:
+        """Send it as a transaction of one, which recognises its own repetition; costs twice as much."""
+        return self._copy(_repeat="exactly_once")
 
     def at_least_once(self) -> Self:
         """Repeat it where an answer was lost, though it may then be applied more than once."""
@@ -112,6 +119,8 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
     # ---- the plan
 
     def _call(self, moment: Moment) -> Call:
+        if self._repeat == "exactly_once":
+            return self._transaction(moment, self._guard())
         return self._request(moment, self._guard())
 
     def _plan(self) -> Plan[R_co]:
@@ -135,8 +144,35 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
 
     def _send_under(self, guard: Guard, moment: Moment) -> Plan[tuple[R_co] | Settled]:
         call = self._request(moment, guard)
-        answer = yield from write(self._runtime, call, self._what, self._repeats(guard))
+        answer = yield from self._attempt(guard, moment, call)
         return (yield from self._conclude(guard, moment, call, answer))
+
+    def _attempt(self, guard: Guard, moment: Moment, call: Call) -> Plan[Answer]:
+        if self._repeat != "exactly_once":
+            return (yield from write(self._runtime, call, self._what, self._repeats(guard)))
+        canceled = yield from transact(self._runtime, self._transaction(moment, guard), self._what)
+        if canceled is None:
+            return Answer(None)
+        reason: Mapping[str, Any] = canceled.reasons[0] if canceled.reasons else {}
+        if reason_of(reason.get("Code")) is Reason.CONDITION_FAILED:
+            return Answer(None, condition_failed=True, seen=reason.get("Item") or None, cause=canceled)
+        code, message = reason.get("Code") or canceled.code, reason.get("Message") or canceled.message
+        msg = f"{self._what}: {code}: {message}"
+        error = TransactionConflict(msg) if only_contention([reason]) else ServiceError(msg, code=code, message=message)
+        raise error from canceled.__cause__ or canceled
+
+    def _transaction(self, moment: Moment, guard: Guard) -> Call:
+        if self._answers_values:
+            msg = (
+                f"{self._what}: exactly_once() sends a transaction, which answers no values: leave out returning() and "
+                f"returning_old(), or read the item afterwards"
+            )
+            raise RequestError(msg)
+        action = self._action(moment, guard)
+        token = moment.write_id[:LONGEST_TOKEN]
+        return Call(
+            "TransactWriteItems", {"TransactItems": [{action.kind: action.params}], "ClientRequestToken": token}
+        )
 
     def _repeats(self, guard: Guard) -> Repeat:
         if self._repeat is not None:
@@ -147,6 +183,8 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
         if answer.reply is not None:
             return (self._result(answer.reply, call),)
         if not answer.condition_failed:
+            if self._repeat == "exactly_once":
+                return ((yield from self._result_of_transaction(guard, moment, call)),)
             return (self._unread_result(call),)
         settled = yield from settle(self._scope, self._terms(guard, moment), answer)
         if settled.item is not None:
@@ -155,9 +193,9 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
 
     # ---- as a part of a transaction
 
-    def _action(self, moment: Moment) -> Action:
+    def _action(self, moment: Moment, guard: Guard | None = None) -> Action:
         """The same request as one action; a transaction answers no values."""
-        guard = self._guard()
+        guard = guard or self._guard()
         call = self._request(moment, guard)
         params = {name: value for name, value in call.params.items() if name != "ReturnValues"}
         kind = call.operation.removesuffix("Item")
@@ -175,6 +213,16 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
             conditioned=bool(self._conditions),
             stored=lambda: self._known_result(call, guard, moment),
         )
+
+    def _result_of_transaction(self, guard: Guard, moment: Moment, call: Call) -> Plan[R_co]:
+        """The result of a transaction of one: what was stored if that is known, else the item as it stands now."""
+        known: Any = self._known_result(call, guard, moment)
+        if known is None:
+            item = yield from read_item(self._runtime, self._scope.table_name, self._key, self._what)
+            if item is None:
+                return self._unread_result(call)
+            return self._resolved_result(item, call)
+        return known  # type: ignore[no-any-return]
 
     def _known_result(self, call: Call, guard: Guard, moment: Moment) -> Any:
         """The entity that the write stores; None where that is not known before it is sent."""
