@@ -58,7 +58,7 @@ $(INTERPRETERS:%=test-python-%): test-python-%: $(VENVS)/test/.ready
 	elif .ci/find-python $* >/dev/null; then \
 	    $(MAKE) --no-print-directory $(VENVS)/python-$*/.ready; \
 	    echo "Unit tests on Python $*:"; \
-	    $(VENVS)/python-$*/$(PYTEST) tests/unit -m 'not slow' -q; \
+	    HYPOTHESIS_PROFILE=brief $(VENVS)/python-$*/$(PYTEST) $(SHARE) tests/unit -m 'not slow' -q; \
 	elif [ "$${CI:-}" = true ]; then \
 	    echo "Python $* is not installed, and CI=true lets nothing be missing." >&2; exit 1; \
 	else \
