@@ -118,10 +118,10 @@ class RawTable:
         ).get("Item")
         return item
 
-    def put(self, pk: str, sk: str, **attributes: Any) -> None:
+    def put(self, pk: str, sk: str, /, **attributes: Any) -> None:
         self.client.put_item(TableName=self.name, Item={**_key(pk, sk), **attributes})
 
-    def update(self, pk: str, sk: str, text: str, **values: Any) -> None:
+    def update(self, pk: str, sk: str, text: str, /, **values: Any) -> None:
         """An unguarded update; *values* stand for `:name` in the text, and names in it must not be reserved."""
         self.client.update_item(
             TableName=self.name,
