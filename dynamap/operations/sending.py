@@ -42,14 +42,15 @@ class Repeat(Enum):
 class Answer:
     """How a write's sending ended: a reply, a failed condition, or an unreadable word of success.
 
-    *seen* is the item that came with a failed condition; *ambiguous* says that an attempt before the last one may have
-    been applied.
+    *seen* is the item that came with a failed condition, or that was *asked* for then; *ambiguous* says that an attempt
+    before the last one may have been applied.
     """
 
     reply: Reply | None
     condition_failed: bool = False
     seen: Item | None = None
     ambiguous: bool = False
+    asked: bool = False
     cause: CallFailed | None = None
 
 

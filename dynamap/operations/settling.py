@@ -5,7 +5,7 @@ The rules are in docs/writing-safely.md, "When the answer is lost".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dynamap.errors import (
@@ -22,7 +22,7 @@ from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, read_item
 from dynamap.plan import Item, Plan
 
-__all__ = ["Settled", "Terms", "settle"]
+__all__ = ["Settled", "Terms", "settle", "with_item"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Terms:
 
     *what* names it in messages, *existence* is what the caller asked of it: True for `if_exists`, False for
     `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted* says that the caller
-    permits it to be applied more than once.
+    permits it to be applied more than once, *conditioned* that there are conditions of the caller's beside the guard.
     """
 
     what: str
@@ -42,6 +42,7 @@ class Terms:
     write_id: str | None = None
     permitted: bool = False
     deletes: bool = False
+    conditioned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,11 @@ class Settled:
 
 def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
     """Find out what a failed condition means; asks for the item where the failure brought none. Raises OutcomeUnknown."""
-    seen = answer.seen
-    if seen is None:
-        # some servers never send it, and then an absent item looks the same
-        seen = yield from read_item(scope.runtime, scope.table_name, terms.key, terms.what)
-    if answer.ambiguous and not terms.permitted:
+    seen = (yield from with_item(scope, terms.key, terms.what, answer)).seen
+    if answer.ambiguous:
         if _is_mine(scope.entity, terms, seen):
             return Settled(item=seen)
-        if not _surely_refused(scope.entity, terms, seen):
+        if not terms.permitted and not _surely_refused(scope.entity, terms, seen):
             msg = (
                 f"{terms.what}: an answer was lost, and the item that is stored now does not tell whether the write "
                 f"was applied: read it before you repeat it"
@@ -73,6 +71,15 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
     if settled.error is not None:
         settled.error.__cause__ = _cause(answer)
     return settled
+
+
+def with_item(scope: Scope[Any], key: Item, what: str, answer: Answer) -> Plan[Answer]:
+    """The same answer with the item that the failed condition was about, None if there is none."""
+    if answer.seen is not None or answer.asked:
+        return answer
+    # some servers never send it, and then an absent item looks the same
+    seen = yield from read_item(scope.runtime, scope.table_name, key, what)
+    return replace(answer, seen=seen, asked=True)
 
 
 def _cause(answer: Answer) -> BaseException | None:
@@ -91,11 +98,10 @@ def _is_mine(entity: Entity[Any], terms: Terms, seen: Item | None) -> bool:
 
 def _surely_refused(entity: Entity[Any], terms: Terms, seen: Item | None) -> bool:
     """Whether the stored item excludes that an earlier attempt was applied: versions only rise and never recur."""
-    if seen is None or not terms.guard.is_version:
+    if seen is None or terms.guard.kind is not GuardKind.VERSION:
+        # what is stored without versions may be stored so again by another writer
         return False
     stored = entity.stored_version(seen)
-    if terms.guard.kind is GuardKind.LEGACY:
-        return stored == 0
     if stored == terms.guard.version:
         return True
     # the number that mine would have stored, but under another writer's id; a delete of mine would have left nothing
@@ -105,7 +111,8 @@ def _surely_refused(entity: Entity[Any], terms: Terms, seen: Item | None) -> boo
 def _blame(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
     found = None if seen is None else entity.decode(seen)
     guard = terms.guard
-    if guard.kind is GuardKind.ABSENT and seen is not None:
+    # where the guard was the only condition it was the one that failed, even if what is read later would fit it
+    if guard.kind is GuardKind.ABSENT and (seen is not None or not terms.conditioned):
         if terms.existence is False:
             msg = f"{terms.what}: there is an item already; nothing was written"
             return Settled(error=ItemAlreadyExists(msg, seen=found), callers=True, seen=found)
@@ -116,13 +123,13 @@ def _blame(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
         if seen is None:
             msg = f"{terms.what}: the item that was read is gone; nothing was written"
             return Settled(error=VersionConflict(msg, seen=None))
-        if entity.stored_version(seen) != expected:
+        if entity.stored_version(seen) != expected or not terms.conditioned:
             msg = (
                 f"{terms.what}: read with version {guard.version}, but stored with version "
                 f"{entity.stored_version(seen)}; nothing was written: read it again, as retry_on_conflict does"
             )
             return Settled(error=VersionConflict(msg, seen=found))
-    if seen is None and guard.kind in (GuardKind.EXISTS, GuardKind.ANY_VERSION):
+    if guard.kind in (GuardKind.EXISTS, GuardKind.ANY_VERSION) and (seen is None or not terms.conditioned):
         msg = f"{terms.what}: there is no such item; nothing was written"
         return Settled(
             error=ItemNotFound(msg, entity=entity.cls, key=terms.values), callers=terms.existence is True

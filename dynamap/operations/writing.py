@@ -236,7 +236,9 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
             guard=guard,
             existence=self._existence,
             write_id=moment.write_id if self._write_id(moment, guard) else None,
-            permitted=self._repeat == "at_least_once",
+            # of versions nothing is permitted: a conflict that may be the write's own would be run again
+            permitted=self._repeat == "at_least_once" and not guard.is_version,
+            conditioned=bool(self._conditions),
         )
 
     def _old_value_lost(self) -> OutcomeUnknown:
