@@ -119,6 +119,17 @@ class ClassShape(Shape):
             return "declare the subclass, or a union of both with a Literal tag"
         return f"pass an instance of {self.kind}"
 
+    def can_lack(self, name: str) -> bool:
+        """Tell whether an item can be read that has no attribute for this field."""
+        field = self.by_name[name]
+        if field.shape.empty_when_absent or field.field.has_default or (self.calls_init and not field.field.init):
+            return True
+        try:
+            field.shape.decode_attribute(None)
+        except DecodeFailure:
+            return False
+        return True
+
     def at(self, step: Any) -> tuple[str | int, Shape]:
         field = self.by_name.get(step) if isinstance(step, str) else None
         if field is None:

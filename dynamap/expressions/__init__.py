@@ -1,20 +1,27 @@
 """Field references, the nodes they make, and the compiler that gives them text."""
 
-from dynamap.expressions.compiler import Assignment, Compiler
-from dynamap.expressions.fields import Condition, F, Field, KeyCondition
-from dynamap.expressions.nodes import Action, Add, Operand, Remove, Set, Value
+from dynamap.expressions.compiler import Compiler
+from dynamap.expressions.fields import Condition, F, Field, KeyCondition, OrElse, Sum
+from dynamap.expressions.nodes import Action, Add, Append, Discard, Operand, Remove, Set, SetIfMissing, Value
+from dynamap.expressions.updates import Assignment, UpdateCompiler
 
 __all__ = [
     "Action",
     "Add",
+    "Append",
     "Assignment",
     "Compiler",
     "Condition",
+    "Discard",
     "F",
     "Field",
     "KeyCondition",
     "Operand",
+    "OrElse",
     "Remove",
     "Set",
+    "SetIfMissing",
+    "Sum",
+    "UpdateCompiler",
     "Value",
 ]

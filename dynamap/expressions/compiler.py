@@ -5,16 +5,15 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.htm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias, cast
+from typing import Any
 
-from dynamap.codec import Float, Integer, ListOf, Number, SetOf, Shape, Wire, unwrapped
-from dynamap.errors import ConflictingUpdate, EncodeError, LimitExceeded, RequestError
-from dynamap.expressions.fields import Condition, Field, OrElse, Size, Sum
+from dynamap.codec import ListOf, SetOf, Shape, Wire, exceeds, item_size, unwrapped
+from dynamap.errors import EncodeError, LimitExceeded, RequestError
+from dynamap.expressions.fields import Condition, Field, Size
 from dynamap.expressions.nodes import (
-    Action,
-    Add,
     And,
     BeginsWith,
     Between,
@@ -24,22 +23,22 @@ from dynamap.expressions.nodes import (
     Membership,
     Node,
     Not,
-    Set,
     TypeIs,
-    Value,
 )
 from dynamap.model import Entity, Resolved
 
-__all__ = ["Assignment", "Compiler"]
+__all__ = ["Compiler", "is_operand"]
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 MOST_BYTES = 4096
 MOST_OPERATORS = 300
 MOST_IN = 100
+MOST_DEPTH = 32
+MOST_PLACEHOLDER_BYTES = 2 * 1024 * 1024
+
+_OPERATOR = re.compile(r"\b(?:AND|OR|NOT|IN|BETWEEN)\b|<>|<=|>=|[<>]| [+-] |[a-z_]+\(")
 
 _NULL: Wire = {"NULL": True}
-
-Assignment: TypeAlias = "tuple[tuple[str | int, ...], str | None]"
 
 
 class Compiler:
@@ -49,16 +48,25 @@ class Compiler:
         self._entity = entity
         self._names: dict[str, str] = {}
         self._values: dict[str, Wire] = {}
-        self._operators = 0
 
     # ---- what the request takes
 
     def placeholders(self) -> dict[str, Any]:
-        """The request's ExpressionAttributeNames and -Values; an empty one is left out, as the service wants it."""
+        """The request's ExpressionAttributeNames and -Values; an empty one is left out, as the service wants it.
+
+        Raises LimitExceeded for more than 2 MB of them.
+        """
         names = {placeholder: name for name, placeholder in self._names.items()}
         parts: dict[str, Any] = {}
         if names:
             parts["ExpressionAttributeNames"] = names
+        taken = sum(len(placeholder) + len(name.encode()) for placeholder, name in names.items())
+        if exceeds(self._values, MOST_PLACEHOLDER_BYTES - taken):
+            msg = (
+                f"{self._entity.cls.__qualname__}: the names and values of the request have "
+                f"{taken + item_size(self._values):,} bytes; DynamoDB takes {MOST_PLACEHOLDER_BYTES:,}: split the request"
+            )
+            raise LimitExceeded(msg)
         if self._values:
             parts["ExpressionAttributeValues"] = dict(self._values)
         return parts
@@ -90,7 +98,16 @@ class Compiler:
         return resolved
 
     def path(self, attributes: Sequence[str | int]) -> str:
-        """The text of a stored path: every name its own placeholder, list items by number."""
+        """The text of a stored path: every name its own placeholder, list items by number.
+
+        Raises LimitExceeded for one of more than 32 steps.
+        """
+        if len(attributes) > MOST_DEPTH:
+            msg = (
+                f"{self._entity.cls.__qualname__}: the path {'.'.join(map(str, attributes[:4]))}... has {len(attributes)} "
+                f"steps; DynamoDB takes {MOST_DEPTH}: change the part that holds it as a whole"
+            )
+            raise LimitExceeded(msg)
         text = ""
         for step in attributes:
             if isinstance(step, int):
@@ -104,13 +121,11 @@ class Compiler:
     def condition(self, parts: Sequence[Condition | str]) -> str | None:
         """The text of all these conditions together; None of no conditions. Raises LimitExceeded or RequestError."""
         texts = [part if isinstance(part, str) else self._node(part.node, within=len(parts) > 1) for part in parts]
-        self._operators += len(texts) - 1
         text = " AND ".join(texts)
         self._check_size(text, "condition")
         return text or None
 
     def _node(self, node: Node, *, within: bool = True) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per node
-        self._operators += 1
         if isinstance(node, Compare):
             return self._compare(node, within=within)
         if isinstance(node, Between):
@@ -141,14 +156,13 @@ class Compiler:
 
     def _compare(self, node: Compare, *, within: bool) -> str:
         left = self._operand(node.left)
-        if _is_operand(node.right):
+        if is_operand(node.right):
             return f"{left} {node.operator} {self._operand(node.right)}"
         wire = self._operand_value(node.left, node.right)
         if _reads_like_absent(node.right):
             if node.operator not in ("=", "<>"):
                 msg = f"{self._where(node.left)}: {node.operator} cannot compare with {_kind(node.right)}; use eq, ne, exists or not_exists"
                 raise RequestError(msg)
-            self._operators += 1
             stored = self.value(wire)
             if node.operator == "=":
                 text = f"attribute_not_exists({left}) OR {left} = {stored}"
@@ -159,15 +173,21 @@ class Compiler:
 
     def _between(self, node: Between, *, within: bool) -> str:
         operand = self._operand(node.operand)
+        if node.low is None or node.high is None:
+            msg = f"{self._where(node.operand)}: between() takes two bounds and None is none; use le() or ge() for one bound"
+            raise RequestError(msg)
         bounds: list[str] = []
         wires: list[Wire] = []
         for bound in (node.low, node.high):
-            if _is_operand(bound):
+            if is_operand(bound):
                 bounds.append(self._operand(bound))
             else:
                 wire = self._operand_value(node.operand, bound)
                 wires.append(wire)
                 bounds.append(self.value(wire))
+        if len(wires) == 2 and wires[0].keys() != wires[1].keys():  # noqa: PLR2004 - both bounds are values
+            msg = f"{self._where(node.operand)}: the bounds of between() are stored as different types; use two of one type"
+            raise RequestError(msg)
         if len(wires) == 2 and _order(wires[0]) > _order(wires[1]):  # noqa: PLR2004 - both bounds are values
             # the service answers a ValidationException, emulators an empty result
             msg = f"{self._where(node.operand)}: the lower bound of between() is above the upper one; swap them"
@@ -187,18 +207,16 @@ class Compiler:
         if present:
             candidates = [
                 self._operand(each)
-                if _is_operand(each)
+                if is_operand(each)
                 else self.value(self._operand_value(node.operand, each))
                 for each in present
             ]
-            self._operators += len(candidates) - 1
             texts.append(f"{operand} IN ({', '.join(candidates)})")
         text = " OR ".join(texts)
         return f"({text})" if within and len(texts) > 1 else text
 
     def _operand(self, operand: object) -> str:
         if isinstance(operand, Size):
-            self._operators += 1
             return f"size({self.path(self.resolve(operand.field).attributes)})"
         return self.path(self.resolve(operand).attributes)
 
@@ -225,108 +243,36 @@ class Compiler:
         path = ".".join(map(str, field.path)) if isinstance(field, Field) else "?"
         return f"{self._entity.cls.__qualname__}.{path}"
 
-    # ---- updates
-
-    def update(self, actions: Sequence[Action], assigned: Sequence[Assignment] = ()) -> str | None:
-        """The text of an update; None of no action. *assigned* are stored paths with ready texts, None to remove one.
-
-        Raises ConflictingUpdate where two actions name the same or overlapping paths, which the service refuses.
-        """
-        clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": []}
-        taken = [attributes for attributes, _ in assigned]
-        for action in actions:
-            resolved = self.resolve(action.field)
-            self._check_free(resolved.attributes, taken)
-            taken.append(resolved.attributes)
-            path = self.path(resolved.attributes)
-            if isinstance(action, Add):
-                clauses["ADD"].append(f"{path} {self.value(self._added(action, resolved))}")
-                continue
-            text = self._assigned(action, resolved) if isinstance(action, Set) else None
-            clauses["REMOVE" if text is None else "SET"].append(path if text is None else f"{path} = {text}")
-        for attributes, text in assigned:
-            path = self.path(attributes)
-            clauses["REMOVE" if text is None else "SET"].append(path if text is None else f"{path} = {text}")
-        text = " ".join(f"{clause} {', '.join(parts)}" for clause, parts in clauses.items() if parts)
-        self._operators += sum(map(len, clauses.values()))
-        self._check_size(text, "update")
-        return text or None
-
-    def _check_free(self, path: tuple[str | int, ...], taken: list[tuple[str | int, ...]]) -> None:
-        for other in taken:
-            shared = min(len(path), len(other))
-            if path[:shared] == other[:shared]:
-                one, two = (".".join(map(str, steps)) for steps in (other, path))
-                msg = (
-                    f"{self._entity.cls.__qualname__}: one update changes {one} and {two}, which "
-                    f"{'are the same' if one == two else 'overlap'}: leave one out"
-                )
-                raise ConflictingUpdate(msg)
-
-    def _assigned(self, action: Set, resolved: Resolved) -> str | None:
-        """The right side of a set; None where the value is stored as an absent attribute."""
-        value = action.value
-        if isinstance(value, Sum):
-            self._operators += 1
-            return f"{self._term(value.left, resolved)} {value.sign} {self._term(value.right, resolved)}"
-        if isinstance(value, Value):
-            return self._term(cast("object", value), resolved)
-        wire = self._stored(value, resolved)
-        return None if wire is None else self.value(wire)
-
-    def _term(self, term: object, resolved: Resolved) -> str:
-        if _is_operand(term):
-            return self.path(self.resolve(term).attributes)
-        if isinstance(term, OrElse):
-            self._operators += 1
-            reference: object = term.field
-            field = self.resolve(reference)
-            return f"if_not_exists({self.path(field.attributes)}, {self._term(term.default, field)})"
-        return self.value(self._encode_with(resolved.shape, self._number_like(term, resolved), resolved))
-
-    @staticmethod
-    def _number_like(term: object, resolved: Resolved) -> object:
-        # the typing lets an int be added to a Decimal field
-        if isinstance(unwrapped(resolved.shape), Number) and isinstance(term, int) and not isinstance(term, bool):
-            return Decimal(term)
-        return term
-
-    def _stored(self, value: object, resolved: Resolved) -> Wire | None:
-        try:
-            if resolved.top_level:
-                return resolved.shape.encode_attribute(value, resolved.path)
-            return resolved.shape.encode(value, resolved.path)
-        except EncodeError as error:
-            raise EncodeError(f"{self._entity.cls.__qualname__} {error}", path=error.path) from error
-
-    def _added(self, action: Add, resolved: Resolved) -> Wire:
-        shape = unwrapped(resolved.shape)
-        if isinstance(shape, SetOf):
-            return self._encode_with(shape, shape.factory(action.what), resolved)
-        amount = self._number_like(action.what[0], resolved) if len(action.what) == 1 else None
-        if amount is None or not isinstance(shape, (Integer, Float, Number)):
-            msg = (
-                f"{self._where(action.field)}: add() takes one amount for a number or elements for a set; "
-                f"this field holds {resolved.shape.kind}"
-            )
-            raise RequestError(msg)
-        return self._encode_with(resolved.shape, amount, resolved)
-
     # ---- limits
 
     def _check_size(self, text: str, what: str) -> None:
-        size = len(text.encode())
+        # placeholders and operators are ASCII
+        size = len(text)
         owner = self._entity.cls.__qualname__
         if size > MOST_BYTES:
             msg = f"{owner}: the {what} expression has {size:,} bytes; DynamoDB takes {MOST_BYTES:,}: split the request"
             raise LimitExceeded(msg)
-        if self._operators > MOST_OPERATORS:
-            msg = f"{owner}: the {what} has {self._operators} operators; DynamoDB takes {MOST_OPERATORS}: split the request"
+        # the = of a SET is none: AWS counts two in SET a = :x + :y + :z
+        operators = _operators(text) + (text.count(" = ") if what != "update" else 0)
+        if operators > MOST_OPERATORS:
+            msg = f"{owner}: the {what} has {operators} operators; DynamoDB takes {MOST_OPERATORS}: split the request"
             raise LimitExceeded(msg)
 
 
-def _is_operand(value: object) -> bool:
+def is_operand(value: object) -> bool:
+    """Whether it stands for a stored value."""
     return isinstance(value, (Field, Size))
+
+
+def _operators(text: str) -> int:
+    """How many operators and functions an expression has, comparisons by = left out.
+
+    The AND of a BETWEEN is none of its own.
+
+    >>> _operators("SET #0 = if_not_exists(#0, :0) + :1"), _operators("#0 BETWEEN :0 AND :1 OR NOT size(#1) <> :2")
+    (2, 5)
+    """
+    return len(_OPERATOR.findall(text)) - text.count(" BETWEEN ")
 
 
 def _reads_like_absent(value: object) -> bool:

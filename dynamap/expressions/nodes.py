@@ -9,11 +9,13 @@ __all__ = [
     "Action",
     "Add",
     "And",
+    "Append",
     "AttributeType",
     "Between",
     "BeginsWith",
     "Compare",
     "Contains",
+    "Discard",
     "Exists",
     "Membership",
     "Node",
@@ -23,6 +25,7 @@ __all__ = [
     "Or",
     "Remove",
     "Set",
+    "SetIfMissing",
     "TypeIs",
     "Value",
 ]
@@ -120,6 +123,12 @@ class Set:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SetIfMissing:
+    field: Operand[object]
+    value: object
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Remove:
     field: Operand[object]
 
@@ -132,4 +141,21 @@ class Add:
     what: tuple[object, ...]
 
 
-Action: TypeAlias = "Set | Remove | Add"
+@dataclass(frozen=True, slots=True, eq=False)
+class Discard:
+    """Elements to take out of a set."""
+
+    field: Operand[object]
+    what: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Append:
+    """Items to put behind those of a list, or before them."""
+
+    field: Operand[object]
+    items: tuple[object, ...]
+    in_front: bool
+
+
+Action: TypeAlias = "Set | SetIfMissing | Remove | Add | Discard | Append"

@@ -24,6 +24,8 @@ class GuardKind(Enum):
     """It was stored without a version, or with 0."""
     ANY_VERSION = auto()
     """It exists, and its version, if it has one, can be counted on: 0 would have to start afresh."""
+    ANYTHING = auto()
+    """The same, or nothing is stored at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,11 @@ class Guard:
         """Whether its failure is a VersionConflict."""
         return self.kind in (GuardKind.VERSION, GuardKind.LEGACY)
 
+    @property
+    def ignores_version(self) -> bool:
+        """Whether it holds of every version that can be counted on."""
+        return self.kind in (GuardKind.ANY_VERSION, GuardKind.ANYTHING)
+
     def texts(self, compiler: Compiler, entity: Entity[Any]) -> list[str]:
         """The condition's parts, all of which must hold."""
         if self.kind is GuardKind.NONE:
@@ -45,6 +52,8 @@ class Guard:
         if self.kind is GuardKind.VERSION:
             # an item with this version exists
             return [f"{compiler.name(_version_attribute(entity))} = {compiler.value({'N': str(self.version)})}"]
+        if self.kind is GuardKind.ANYTHING:
+            return [f"{compiler.name(_version_attribute(entity))} <> {compiler.value({'N': '0'})}"]
         pk = compiler.name(entity.layout.pk)
         if self.kind is GuardKind.ABSENT:
             return [f"attribute_not_exists({pk})"]

@@ -1,0 +1,124 @@
+"""What every UpdateItem does: its request, the version that it raises, and the way from its answer to its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from dynamap.errors import ServiceError
+from dynamap.expressions import Action, Assignment, UpdateCompiler
+from dynamap.markers import D
+from dynamap.operations.base import Moment
+from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.sending import Answer, read_item
+from dynamap.operations.settling import Settled
+from dynamap.operations.versioned import VersionedSteps
+from dynamap.plan import Call, Item, Plan
+
+__all__ = ["Updating"]
+
+M = TypeVar("M")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
+    """What keyed updates, upserts and rewrites share."""
+
+    _return_values = "ALL_NEW"
+
+    def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
+        """What is changed, apart from version and write id."""
+        raise NotImplementedError
+
+    def _uncertain_parents(self) -> list[str]:
+        """The parts that must be there already for what is changed inside of them."""
+        raise NotImplementedError
+
+    def _compiler(self) -> UpdateCompiler:
+        return UpdateCompiler(self._scope.entity)
+
+    def _guard(self) -> Guard:
+        return self._checked_version_guard() or Guard(GuardKind.EXISTS)
+
+    def _request(self, moment: Moment, guard: Guard) -> Call:
+        compiler = self._compiler()
+        actions, assigned = self._changes(compiler, guard)
+        assigned += self._bookkeeping(compiler, moment, guard)
+        text = compiler.update(actions, assigned)
+        params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
+        if text is not None:
+            params["UpdateExpression"] = text
+        params |= self._condition_params(compiler, guard)
+        params |= compiler.placeholders()
+        params["ReturnValues"] = self._return_values
+        return Call("UpdateItem", params)
+
+    def _bookkeeping(self, compiler: UpdateCompiler, moment: Moment, guard: Guard) -> list[Assignment]:
+        entity = self._scope.entity
+        if entity.version_attribute is None:
+            return []
+        number = guard.next_version(entity, moment.now)
+        if guard.ignores_version:
+            # never lowered: add one to what is stored, or start afresh where nothing is
+            start, one = compiler.value({"N": str(number - 1)}), compiler.value({"N": "1"})
+            text = f"if_not_exists({compiler.name(entity.version_attribute)}, {start}) + {one}"
+        else:
+            text = compiler.value({"N": str(number)})
+        own: list[Assignment] = [((entity.version_attribute,), text)]
+        return own + [((name,), compiler.value(wire)) for name, wire in self._write_id(moment, guard).items()]
+
+    def _stores_write_id(self, guard: Guard) -> bool:
+        return guard.kind is not GuardKind.EXISTS
+
+    # ---- the plan
+
+    def _send(self) -> Plan[tuple[R_co] | Settled]:
+        moment = self._runtime.moment()
+        guard = self._guard()
+        if not guard.ignores_version:
+            return (yield from self._send_under(guard, moment))
+        call = self._request(moment, guard)
+        answer = yield from self._attempt(guard, moment, call)
+        if answer.condition_failed and not answer.ambiguous:
+            seen = answer.seen or (
+                yield from read_item(self._runtime, self._scope.table_name, self._key, self._what)
+            )
+            if seen is not None and self._scope.entity.version_attribute in seen and self._stored_as_zero(seen):
+                # stored with version 0, which one more must not turn into 1: it starts afresh as unversioned items do
+                return (yield from self._send_under(Guard(GuardKind.LEGACY, -1), moment))
+            answer = Answer(None, condition_failed=True, seen=seen, cause=answer.cause)
+        return (yield from self._conclude(guard, moment, call, answer))
+
+    def _attempt(self, guard: Guard, moment: Moment, call: Call) -> Plan[Answer]:
+        try:
+            return (yield from super()._attempt(guard, moment, call))
+        except ServiceError as error:
+            parents = self._uncertain_parents()
+            if not parents or not _lacks_parent(error):
+                raise
+            missing = f"no {parents[0]}" if len(parents) == 1 else f"not all of {', '.join(parents)}"
+            msg = (
+                f"{self._what}: the item has {missing}, and nothing can be changed inside of what is not there: "
+                f"set {'it' if len(parents) == 1 else 'that'} as a whole first"
+            )
+            raise ServiceError(msg, code=error.code, message=error.message) from error.__cause__
+
+    def _stored_as_zero(self, seen: Item) -> bool:
+        return self._scope.entity.stored_version(seen) == 0
+
+    def _result(self, reply: dict[str, Any], call: Call) -> Any:
+        del call
+        return self._answer(reply.get("Attributes") or {})
+
+    def _resolved_result(self, item: Item, call: Call) -> Any:
+        del call
+        return self._answer(item)
+
+    def _answer(self, item: Item) -> Any:
+        """What is answered of the item as it is stored."""
+        return self._scope.entity.decode(item, applied=True)
+
+
+def _lacks_parent(error: ServiceError) -> bool:
+    """Whether the service found nothing to change something inside of."""
+    return error.code.startswith("Validation") and "document path" in error.message and "invalid" in error.message
