@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import ssl
 import zlib
 from collections.abc import Generator, Mapping
@@ -12,6 +13,9 @@ from typing import Any
 from dynamap.plan import CallFailed, Reached
 
 __all__ = ["DamagedReply", "check_reply", "describe", "our_call", "without_retries"]
+
+# of socket, of urllib3, of aiohttp: a base class stands for its forms, such as those for names, TLS and proxies
+_CONNECTING = {"gaierror", "NewConnectionError", "ConnectTimeoutError", "ClientConnectorError", "ClientHttpProxyError"}
 
 _ours: ContextVar[bool] = ContextVar("dynamap_call", default=False)
 
@@ -54,7 +58,8 @@ def without_retries(
 def check_reply(headers: Mapping[str, Any], body: bytes) -> None:
     """Raise DamagedReply unless this is the whole body that the service sent.
 
-    botocore takes a truncated body of a 2xx for an empty answer, so length, checksum and braces are checked here.
+    botocore takes a truncated body of a 2xx for an empty answer, so length, checksum and braces are checked here; a
+    body that comes with neither length nor checksum is parsed.
     """
     length = headers.get("content-length")
     if length is not None and int(length) != len(body):
@@ -65,9 +70,20 @@ def check_reply(headers: Mapping[str, Any], body: bytes) -> None:
         msg = "the checksum x-amz-crc32 does not fit the body"
         raise DamagedReply(msg)
     text = body.strip()
-    if text and not (text.startswith(b"{") and text.endswith(b"}")):
+    whole = text.startswith(b"{") and text.endswith(b"}")
+    if whole and length is None and checksum is None:
+        whole = _is_json(text)
+    if text and not whole:
         msg = "the body is not a JSON object"
         raise DamagedReply(msg)
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def describe(error: Exception) -> CallFailed:
@@ -83,7 +99,7 @@ def describe(error: Exception) -> CallFailed:
         failed = CallFailed(Reached.APPLIED, name, str(error))
     elif isinstance(error, (raised.ParamValidationError, raised.NoCredentialsError, raised.NoRegionError)):
         failed = CallFailed(Reached.ANSWERED, "ValidationException", str(error))
-    elif isinstance(error, (raised.ConnectTimeoutError, raised.ProxyConnectionError)) or _never_connected(error):
+    elif isinstance(error, raised.ConnectTimeoutError) or _never_connected(error):
         failed = CallFailed(Reached.NOTHING, name, str(error))
     elif isinstance(error, (raised.CredentialRetrievalError, raised.PartialCredentialsError)):
         failed = CallFailed(Reached.NOTHING, name, str(error))
@@ -113,14 +129,18 @@ def _never_connected(error: Exception) -> bool:
     inner: Any = details.get("error")
     if isinstance(error, raised.SSLError):
         # a handshake that failed sent nothing; a TLS error later may follow a whole request
-        return isinstance(inner, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(inner)
+        unverified = isinstance(inner, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(inner)
+        return unverified or _is_connect_error(inner)
+    if isinstance(error, raised.ProxyConnectionError):
+        # urllib3 before 2.0 reports every broken socket so while a proxy is in use
+        original: Any = getattr(inner, "original_error", inner)
+        return _is_connect_error(original) or "Tunnel connection failed" in str(original)
     if isinstance(error, raised.EndpointConnectionError):
         # aiobotocore reports a reset in the middle of a request under this name too
         return inner is None or _is_connect_error(inner)
     return False
 
 
-def _is_connect_error(inner: BaseException) -> bool:
+def _is_connect_error(inner: object) -> bool:
     names = {base.__name__ for base in type(inner).__mro__}
-    # urllib3.NewConnectionError, socket.gaierror, aiohttp.ClientConnectorError (with its DNS and TLS forms)
-    return bool(names & {"NewConnectionError", "gaierror", "ClientConnectorError"})
+    return bool(names & _CONNECTING)
