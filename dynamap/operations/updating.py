@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from dynamap.errors import ServiceError
+from dynamap.errors import ServiceError, VersionConflict
 from dynamap.expressions import Action, Assignment, UpdateCompiler
 from dynamap.markers import D
 from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard, GuardKind
-from dynamap.operations.sending import Answer, read_item
-from dynamap.operations.settling import Settled
+from dynamap.operations.sending import MOST_ATTEMPTS, Answer
+from dynamap.operations.settling import Settled, with_item
 from dynamap.operations.versioned import VersionedSteps
 from dynamap.plan import Call, Item, Plan
 
@@ -73,21 +73,26 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
     # ---- the plan
 
     def _send(self) -> Plan[tuple[R_co] | Settled]:
-        moment = self._runtime.moment()
         guard = self._guard()
         if not guard.ignores_version:
-            return (yield from self._send_under(guard, moment))
-        call = self._request(moment, guard)
-        answer = yield from self._attempt(guard, moment, call)
-        if answer.condition_failed and not answer.ambiguous:
-            seen = answer.seen or (
-                yield from read_item(self._runtime, self._scope.table_name, self._key, self._what)
-            )
-            if seen is not None and self._scope.entity.version_attribute in seen and self._stored_as_zero(seen):
-                # stored with version 0, which one more must not turn into 1: it starts afresh as unversioned items do
-                return (yield from self._send_under(Guard(GuardKind.LEGACY, -1), moment))
-            answer = Answer(None, condition_failed=True, seen=seen, cause=answer.cause)
-        return (yield from self._conclude(guard, moment, call, answer))
+            return (yield from self._send_under(guard, self._runtime.moment()))
+        turns = MOST_ATTEMPTS
+        while True:
+            turns -= 1
+            moment = self._runtime.moment()
+            call = self._request(moment, guard)
+            answer = yield from self._attempt(guard, moment, call)
+            if answer.condition_failed:
+                answer = yield from with_item(self._scope, self._key, self._what, answer)
+            if turns and self._changed_meanwhile(guard, answer):
+                continue
+            if not self._stored_as_zero(answer.seen):
+                return (yield from self._conclude(guard, moment, call, answer))
+            # stored with version 0, which one more must not turn into 1: it starts afresh as unversioned items do
+            result = yield from self._send_under(Guard(GuardKind.LEGACY, -1), self._runtime.moment())
+            if not (turns and isinstance(result, Settled) and isinstance(result.error, VersionConflict)):
+                return result
+            # another writer was quicker: the item has a version now, or is gone
 
     def _attempt(self, guard: Guard, moment: Moment, call: Call) -> Plan[Answer]:
         try:
@@ -103,8 +108,17 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
             )
             raise ServiceError(msg, code=error.code, message=error.message) from error.__cause__
 
-    def _stored_as_zero(self, seen: Item) -> bool:
-        return self._scope.entity.stored_version(seen) == 0
+    def _changed_meanwhile(self, guard: Guard, answer: Answer) -> bool:
+        """Whether the item that was asked for after a failed condition is another than the one that failed it."""
+        if not answer.asked or self._conditions:
+            return False
+        if answer.seen is None:
+            return guard.kind is GuardKind.ANYTHING
+        return not self._stored_as_zero(answer.seen)
+
+    def _stored_as_zero(self, seen: Item | None) -> bool:
+        entity = self._scope.entity
+        return seen is not None and entity.version_attribute in seen and entity.stored_version(seen) == 0
 
     def _result(self, reply: dict[str, Any], call: Call) -> Any:
         del call
