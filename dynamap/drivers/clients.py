@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ def accept_client(client: Any) -> Any:
         if http is not None:
             check_reply(http.headers, http.content)
 
+    if _is_awaited(client):
+        msg = "connect() takes a boto3 or botocore client; this one is aiobotocore's: pass it to connect_async()"
+        raise RequestError(msg)
     return _accept(client, needs_retry)
 
 
@@ -49,7 +53,17 @@ def accept_async_client(client: Any) -> Any:
         if http is not None:
             check_reply(http.headers, await http.content)
 
+    if _is_awaited(client) is False:
+        # its calls would be made, and only then fail to be awaited
+        msg = "connect_async() takes an aiobotocore client; this one is boto3's or botocore's: pass it to connect()"
+        raise RequestError(msg)
     return _accept(client, needs_retry)
+
+
+def _is_awaited(client: Any) -> bool | None:
+    """Whether this client's calls are awaited; None of what is no client of botocore's kind."""
+    call = getattr(client, "_make_api_call", None)
+    return None if call is None else inspect.iscoroutinefunction(call)
 
 
 def _accept(client: Any, handler: Callable[..., Any]) -> Any:

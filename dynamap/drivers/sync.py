@@ -102,9 +102,10 @@ class SyncDriver:
     def _call(self, call: Call) -> Reply:
         for interceptor in self._interceptors:
             interceptor.before(call)
+        client = self.client()
         try:
             with our_call():
-                reply: Reply = getattr(self.client(), method_of(call.operation))(**call.params)
+                reply: Reply = getattr(client, method_of(call.operation))(**call.params)
         except Exception as error:
             failed = describe(error)
             self._after(call, failed)
