@@ -10,9 +10,11 @@ from dynamap.errors import (
     EncodeError,
     Failure,
     Failures,
+    IncompleteUpsert,
     ItemAlreadyExists,
     ItemDecodeError,
     ItemNotFound,
+    ItemTooLarge,
     KeyValueError,
     LimitExceeded,
     ModelError,
@@ -28,11 +30,13 @@ from dynamap.errors import (
 )
 from dynamap.expressions import Condition, F, Field, KeyCondition
 from dynamap.markers import Async, Sync, Write
-from dynamap.model import Key, Table, camel_case, entity, evolve, mapped
+from dynamap.model import GlobalIndex, Index, Key, LocalIndex, Table, camel_case, entity, evolve, mapped
 from dynamap.operations import (
     Applied,
+    Check,
     Delete,
     Get,
+    ItemKey,
     Operation,
     Put,
     Refused,
@@ -41,6 +45,7 @@ from dynamap.operations import (
     Transaction,
     Update,
     UpdateItem,
+    Upsert,
 )
 from dynamap.retry import CONDITION, TRANSACTION, VERSION, Conflict, retry_on_conflict
 from dynamap.store import KeyedRepository, Repository, Store, connect, connect_async
@@ -50,6 +55,7 @@ __all__ = [
     "Async",
     "Attribute",
     "CONDITION",
+    "Check",
     "Condition",
     "ConditionFailed",
     "Conflict",
@@ -66,14 +72,20 @@ __all__ = [
     "Failures",
     "Field",
     "Get",
+    "GlobalIndex",
+    "Index",
+    "IncompleteUpsert",
     "ItemAlreadyExists",
     "ItemDecodeError",
+    "ItemKey",
     "ItemNotFound",
+    "ItemTooLarge",
     "Key",
     "KeyCondition",
     "KeyValueError",
     "KeyedRepository",
     "LimitExceeded",
+    "LocalIndex",
     "ModelError",
     "Normalize",
     "Operation",
@@ -97,6 +109,7 @@ __all__ = [
     "UnguardedWrite",
     "Update",
     "UpdateItem",
+    "Upsert",
     "VERSION",
     "VersionConflict",
     "Write",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+import dataclasses
+from collections.abc import Callable, Iterator, Sized
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from types import MemberDescriptorType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, get_origin, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, cast, get_origin, overload
 from uuid import UUID
 
 from dynamap.expressions.nodes import (
@@ -38,6 +39,7 @@ M = TypeVar("M")
 Number: TypeAlias = "int | float | Decimal"
 Ordered: TypeAlias = "str | bytes | int | float | Decimal | date | time | timedelta | UUID | Enum | None"
 MYPY = False  # mypy takes it for True
+_NODES = (Compare, Between, Membership, Exists, TypeIs, BeginsWith, Contains, And, Or, Not)
 
 
 class Condition:
@@ -56,6 +58,10 @@ class Condition:
 
     def __invert__(self) -> Condition:
         return Condition(Not(self.node))
+
+    def fields(self) -> tuple[Field[Any], ...]:
+        """The references in it, in order."""
+        return tuple(_references(self.node))
 
     # To pyright a __bool__ that answers no bool, so that `if condition` is an error in every mode; to mypy none at all,
     # so that its truthy-bool rule reports it. NoReturn would make mypy skip the rest of the user's function in silence.
@@ -76,6 +82,19 @@ def _node_of(other: object, operator: str) -> Node:
         return other.node
     msg = f"{operator} combines two Conditions; got {type(other).__name__}"
     raise TypeError(msg)
+
+
+def _references(part: object) -> Iterator[Field[Any]]:
+    if isinstance(part, Field):
+        yield part
+    elif isinstance(part, Size):
+        yield from _references(part.field)
+    elif isinstance(part, tuple):
+        for each in cast("tuple[object, ...]", part):
+            yield from _references(each)
+    elif isinstance(part, _NODES):
+        for field in dataclasses.fields(part):
+            yield from _references(getattr(part, field.name))
 
 
 class KeyCondition(Condition):

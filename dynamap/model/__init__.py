@@ -1,9 +1,28 @@
-"""What classes and tables declare: keys, attributes, versions."""
+"""What classes and tables declare: keys, attributes, versions, indexes."""
 
 from dynamap.model.declare import entity, mapped
-from dynamap.model.entities import Entity, Layout, Resolved
+from dynamap.model.entities import Entity, Resolved
 from dynamap.model.evolving import evolve
+from dynamap.model.indexes import GlobalIndex, Index, IndexUse, LocalIndex, PhysicalIndex
+from dynamap.model.keys import Key, KeyPart
+from dynamap.model.layout import Layout
 from dynamap.model.names import camel_case
-from dynamap.model.table import Key, Table
+from dynamap.model.table import Table
 
-__all__ = ["Entity", "Key", "Layout", "Resolved", "Table", "camel_case", "entity", "evolve", "mapped"]
+__all__ = [
+    "Entity",
+    "GlobalIndex",
+    "Index",
+    "IndexUse",
+    "Key",
+    "KeyPart",
+    "Layout",
+    "LocalIndex",
+    "PhysicalIndex",
+    "Resolved",
+    "Table",
+    "camel_case",
+    "entity",
+    "evolve",
+    "mapped",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -13,6 +13,7 @@ from typing_extensions import dataclass_transform
 
 from dynamap.codec import field_names
 from dynamap.errors import ModelError
+from dynamap.model.indexes import Index
 from dynamap.model.templates import template_fields
 
 __all__ = ["Declaration", "declaration_of", "entity", "mapped"]
@@ -31,6 +32,8 @@ class Declaration:
     version: str | None = None
     aliases: tuple[str, ...] = ()
     abstract: bool = False
+    ttl: str | None = None
+    indexes: tuple[Index, ...] = ()
 
 
 _adopted: WeakKeyDictionary[type, Declaration] = WeakKeyDictionary()
@@ -43,7 +46,7 @@ def declaration_of(cls: type) -> Declaration | None:
 
 
 def _keep_names(_cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
-    # attrs strips underscores from __init__'s parameters, the checkers' dataclass_transform does not: keep the field's name
+    # attrs strips underscores from __init__'s parameters, the checkers' dataclass_transform does not: keep the name
     return [
         field.evolve(alias=field.name) if getattr(field, "alias_is_default", not field.alias) else field
         for field in fields
@@ -58,6 +61,8 @@ def entity(
     pk: str | None = None,
     sk: str | None = None,
     version: str | None = None,
+    ttl: str | None = None,
+    indexes: Sequence[Index] = (),
     aliases: Sequence[str] = (),
     abstract: bool = False,
     frozen: bool = False,
@@ -69,10 +74,12 @@ def entity(
     """Make the class a slotted attrs class and an entity.
 
     *name* is the discriminator that is stored with every item, *aliases* are older ones that are still read. *pk* and
-    *sk* are key templates, *version* names the int field that guards writes. `abstract=True` makes a base class for
-    other entities. The rest is as attrs has it. Raises ModelError where the declaration cannot work.
+    *sk* are key templates; without one, the field that is stored in the table's key attribute is the key, as it is.
+    *version* names the int field that guards writes, *ttl* the field that says when an item expires, *indexes* what the
+    class has in the table's indexes. `abstract=True` makes a base class for other entities. The rest is as attrs has
+    it. Raises ModelError where the declaration cannot work.
     """
-    declared = Declaration(name, pk, sk, version, tuple(aliases), abstract)
+    declared = Declaration(name, pk, sk, version, tuple(aliases), abstract, ttl, tuple(indexes))
 
     def decorate(cls: C) -> C:
         if "__attrs_attrs__" in cls.__dict__ or "__dataclass_fields__" in cls.__dict__:
@@ -114,13 +121,15 @@ def mapped(
     pk: str | None = None,
     sk: str | None = None,
     version: str | None = None,
+    ttl: str | None = None,
+    indexes: Sequence[Index] = (),
     aliases: Sequence[str] = (),
 ) -> Callable[[type[M]], type[M]]:
     """Adopt a dataclass or attrs class as an entity; nothing is written onto it.
 
     The arguments are those of `entity`. Raises ModelError where the declaration cannot work.
     """
-    declared = Declaration(name, pk, sk, version, tuple(aliases))
+    declared = Declaration(name, pk, sk, version, tuple(aliases), ttl=ttl, indexes=tuple(indexes))
 
     def decorate(cls: type[M]) -> type[M]:
         anything: Any = cls
@@ -140,8 +149,11 @@ def mapped(
 def _check(cls: type, declared: Declaration, *, decorator: str) -> None:
     """Everything that can be said before the annotations can be resolved."""
     if declared.abstract:
-        if declared.name is not None or declared.pk is not None or declared.sk is not None:
-            msg = f"{cls.__qualname__} is abstract, so it has no items: leave out its name and its key templates"
+        if declared != Declaration(None, version=declared.version, aliases=declared.aliases, abstract=True):
+            msg = (
+                f"{cls.__qualname__} is abstract, so it has no items: "
+                f"leave out its name, key templates, ttl and indexes"
+            )
             raise ModelError(msg)
         return
     if not declared.name:
@@ -150,16 +162,31 @@ def _check(cls: type, declared: Declaration, *, decorator: str) -> None:
             f'write {decorator}("{cls.__name__.upper()}", ...)'
         )
         raise ModelError(msg)
-    if not declared.pk:
-        msg = f'{cls.__qualname__} needs a partition key template, such as pk="{declared.name}#{{id}}"'
-        raise ModelError(msg)
     names = field_names(cls)
-    for part, template in (("pk", declared.pk), ("sk", declared.sk)):
-        if template is not None:
-            template_fields(template, owner=cls.__qualname__, part=part, names=names)
+    for part, template in _templates(declared):
+        template_fields(template, owner=cls.__qualname__, part=part, names=names)
+    if declared.ttl is not None and declared.ttl not in names:
+        msg = (
+            f"{cls.__qualname__}: ttl={declared.ttl!r} names no field; its fields are {', '.join(names)}: "
+            f"add `{declared.ttl}: datetime | None = None`"
+        )
+        raise ModelError(msg)
     if declared.version is not None and declared.version not in names:
         msg = (
             f"{cls.__qualname__}: version={declared.version!r} names no field; its fields are {', '.join(names)}: "
             f"add `{declared.version}: int = 0`"
         )
         raise ModelError(msg)
+
+
+def _templates(declared: Declaration) -> Iterator[tuple[str, str]]:
+    """Every key template with what messages call it."""
+    own = (("pk", declared.pk), ("sk", declared.sk))
+    others = (
+        (f"{index.name} {word}", given)
+        for index in declared.indexes
+        for word, given in (("pk", index.pk), ("sk", index.sk))
+    )
+    for part, given in (*own, *others):
+        for template in (given,) if isinstance(given, str) else given or ():
+            yield part, template

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from dynamap.codec import ClassShape, DecodeFailure, FieldShape, Shape, Wire, format_path
-from dynamap.errors import EncodeError, ItemDecodeError, KeyValueError, ModelError
+from dynamap.errors import EncodeError, ItemDecodeError, KeyValueError, ModelError, RequestError
 from dynamap.model.declare import Declaration
-from dynamap.model.templates import KeyMismatch, KeyTemplate
+from dynamap.model.indexes import IndexUse
+from dynamap.model.keys import FieldKey, KeyPart
+from dynamap.model.layout import Layout
+from dynamap.model.templates import KeyMismatch
 
-__all__ = ["Entity", "Layout", "Resolved"]
+__all__ = ["Entity", "Resolved"]
 
 M = TypeVar("M")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The attributes of a table that are no fields of anybody's."""
-
-    pk: str
-    sk: str | None
-    discriminator: str
-    write_id: str | None
-    version_start: int | None
-
-    @property
-    def bookkeeping(self) -> frozenset[str]:
-        """The names that no field may take."""
-        names = (self.pk, self.sk, self.discriminator, self.write_id)
-        return frozenset(name for name in names if name is not None)
-
-    def first_version(self, now: float) -> int:
-        """The number that a new item gets: the current microsecond, so that versions do not recur after a delete."""
-        return self.version_start if self.version_start is not None else int(now * 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +41,49 @@ class Resolved:
 class Entity(Generic[M]):
     """One class in one table."""
 
-    def __init__(  # noqa: PLR0913 - made by Table only
+    def __init__(  # made by Table only
         self,
         cls: type[M],
         declared: Declaration,
         layout: Layout,
         shape: ClassShape,
-        pk: KeyTemplate,
-        sk: KeyTemplate | None,
+        pk: KeyPart,
+        sk: KeyPart | None,
+        uses: Sequence[IndexUse] = (),
+        stored_keys: Mapping[str, FieldKey] = MappingProxyType({}),
+        *,
+        untyped: bool = False,
     ) -> None:
         self.cls = cls
         self.name: str = declared.name or cls.__qualname__
         self.aliases = declared.aliases
         self.layout = layout
         self.shape = shape
-        self.pk = pk
-        self.sk = sk
         self.version = declared.version
-        self.key_fields: tuple[str, ...] = tuple(dict.fromkeys((*pk.fields, *(sk.fields if sk is not None else ()))))
+        self.ttl = declared.ttl
+        self.untyped = untyped
+        self.key_parts: tuple[KeyPart, ...] = (pk,) if sk is None else (pk, sk)
+        self.key_fields: tuple[str, ...] = tuple(dict.fromkeys(name for part in self.key_parts for name in part.fields))
         self._fields: dict[str, FieldShape] = shape.by_name
+        self._stored_keys = stored_keys
         self._check()
         self.version_attribute = self._fields[declared.version].attribute if declared.version is not None else None
+        self.indexes: tuple[IndexUse, ...] = tuple(self._resolved_use(use) for use in uses)
+        self._check_indexes()
+
+    @property
+    def pk(self) -> KeyPart:
+        """What it has in the table's partition key attribute."""
+        return self.key_parts[0]
+
+    @property
+    def sk(self) -> KeyPart | None:
+        """What it has in the table's sort key attribute; None of a table without one."""
+        return self.key_parts[1] if len(self.key_parts) > 1 else None
+
+    def take_parts(self, parts: Sequence[KeyPart]) -> None:
+        """Take key parts that refuse what would be another entity's key; made by Table only."""
+        self.key_parts = tuple(parts)
 
     def __repr__(self) -> str:
         return f"Entity({self.cls.__qualname__})"
@@ -87,24 +92,97 @@ class Entity(Generic[M]):
         owner = self.cls.__qualname__
         stored: dict[str, str] = {}
         for field in self.shape.fields:
-            if field.attribute in self.layout.bookkeeping:
+            if not field.stored or field.extras:
+                continue
+            if field.attribute in self._taken() and field.name != self.ttl:
                 msg = (
                     f"{owner}.{field.name} is stored as {field.attribute!r}, which the table uses for itself: give "
                     f'the field another name with Annotated[..., Attribute("...")], or the table other names'
                 )
                 raise ModelError(msg)
             if field.attribute in stored:
-                msg = f"{owner}: the fields {stored[field.attribute]} and {field.name} are both stored as {field.attribute!r}"
+                other = stored[field.attribute]
+                msg = f"{owner}: the fields {other} and {field.name} are both stored as {field.attribute!r}"
                 raise ModelError(msg)
             stored[field.attribute] = field.name
-        if self.version is None:
-            return
-        if self._fields[self.version].shape.kind != "int":
+        self._check_single("version", self.version)
+        self._check_single("TTL", self.ttl)
+        if self.version is not None and self._fields[self.version].shape.kind != "int":
             msg = f"{owner}.{self.version} is the version, so it must be an int: write `{self.version}: int = 0`"
             raise ModelError(msg)
-        if self.version in self.key_fields:
-            msg = f"{owner}.{self.version} is the version and part of a key, but a key never changes: use another field"
+        if self.version is not None and self.version == self.ttl:
+            msg = f"{owner}.{self.version} is the version and the TTL: use two fields"
             raise ModelError(msg)
+
+    def _check_single(self, what: str, name: str | None) -> None:
+        if name is not None and name in self.key_fields:
+            owner = self.cls.__qualname__
+            msg = f"{owner}.{name} is the {what} and part of a key, but a key never changes: use another field"
+            raise ModelError(msg)
+
+    def _taken(self) -> list[str]:
+        """The attributes that no field may have."""
+        layout = self.layout
+        keys = [key.name for key in layout.keys if key.name not in self._stored_keys]
+        return [*keys, *(name for name in (layout.discriminator, layout.write_id, layout.ttl) if name is not None)]
+
+    # ---- indexes
+
+    def _resolved_use(self, use: IndexUse) -> IndexUse:
+        """The use of an index with the fields that its condition speaks of."""
+        if use.when is None:
+            return use
+        where = f"{self.cls.__qualname__}: when= of the index {use.index.name!r}"
+        fields: dict[str, None] = {}
+        for reference in use.when.fields():
+            try:
+                resolved = self.resolve(reference.owner, reference.path)
+            except LookupError as error:
+                msg = f"{where} names {'.'.join(map(str, reference.path))}: {error.args[0]}"
+                raise ModelError(msg) from error
+            if resolved is None:
+                msg = f"{where} speaks of {reference!r}, a field of {reference.owner.__qualname__}: use the class's own"
+                raise ModelError(msg)
+            fields[resolved.field] = None
+        return replace(use, when_fields=tuple(fields))
+
+    def _check_indexes(self) -> None:
+        owner = self.cls.__qualname__
+        written: dict[str, tuple[IndexUse, KeyPart]] = {}
+        for use in self.indexes:
+            name = use.index.name
+            for field in dict.fromkeys((*(name for part in use.computed for name in part.fields), *use.when_fields)):
+                if field == self.version:
+                    msg = (
+                        f"{owner}.{field} is the version, which changes with every write, and part of the index "
+                        f"{name!r}: use another field"
+                    )
+                    raise ModelError(msg)
+                if not self._fields[field].stored and field not in self.key_fields:
+                    msg = (
+                        f"{owner}.{field} is part of the index {name!r}, but not stored, nor part of the key: store it"
+                    )
+                    raise ModelError(msg)
+            for part in use.computed:
+                other, its = written.setdefault(part.attribute, (use, part))
+                if its.text != part.text or (other.when is not use.when and use is not other):
+                    msg = (
+                        f"{owner}: the indexes {other.index.name!r} and {name!r} share the attribute "
+                        f"{part.attribute!r}, so their templates there and when= must be the same"
+                    )
+                    raise ModelError(msg)
+
+    def index(self, name: str) -> IndexUse:
+        """How the class maps onto an index. Raises RequestError for one that it does not map onto."""
+        for use in self.indexes:
+            if use.index.name == name:
+                return use
+        listed = ", ".join(use.index.name for use in self.indexes) or "none"
+        msg = (
+            f"{self.cls.__qualname__} does not map onto an index {name!r}; its indexes are {listed}: declare it with "
+            f"indexes=[Index({name!r}, ...)]"
+        )
+        raise RequestError(msg)
 
     # ---- keys
 
@@ -114,11 +192,19 @@ class Entity(Generic[M]):
             if name not in self.key_fields:
                 msg = f"{self.cls.__qualname__} has no key field {name!r}: its key is {self._key_words()}"
                 raise KeyValueError(msg)
-        normal = {name: self._fields[name].shape.normalize(value) for name, value in values.items()}
-        key: dict[str, Wire] = {self.layout.pk: {"S": self.pk.render(normal)}}
-        if self.sk is not None and self.layout.sk is not None:
-            key[self.layout.sk] = {"S": self.sk.render(normal)}
-        return key
+        normal = self.normalized(values)
+        return {part.attribute: part.encode(normal) for part in self.key_parts}
+
+    def normalized(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Field values in their stored form, as keys hold them. Raises KeyValueError."""
+        normal: dict[str, Any] = {}
+        for name, value in values.items():
+            try:
+                normal[name] = self._fields[name].shape.normalize(value)
+            except EncodeError as error:
+                msg = f"{self.cls.__qualname__}.{name} has no key: {error}"
+                raise KeyValueError(msg) from error
+        return normal
 
     def key_values(self, instance: M) -> dict[str, Any]:
         """The key fields of an instance."""
@@ -135,24 +221,35 @@ class Entity(Generic[M]):
 
     def encode(self, instance: M) -> dict[str, Wire]:
         """The whole item but for the write id. Raises KeyValueError or EncodeError."""
-        key = self.key_of(instance)
-        return {**key, self.layout.discriminator: {"S": self.name}, **self.attributes(instance)}
+        item = self.key_of(instance)
+        if self.layout.discriminator is not None:
+            item[self.layout.discriminator] = {"S": self.name}
+        return {**item, **self.attributes(instance)}
 
     def attributes(self, instance: M) -> dict[str, Wire]:
-        """The stored fields of an instance, without key and bookkeeping. Raises EncodeError."""
+        """The stored fields of an instance, without bookkeeping. Raises EncodeError or KeyValueError."""
         try:
-            return self.shape.encode_item(instance, ignore=self.layout.bookkeeping)
+            attributes = self.shape.encode_item(instance, ignore=self.layout.bookkeeping)
         except EncodeError as error:
-            raise EncodeError(f"{self.cls.__qualname__} {error}", path=error.path) from error
+            msg = f"{self.cls.__qualname__} {error}"
+            raise EncodeError(msg, path=error.path) from error
+        for attribute in self._stored_keys:
+            if attribute in attributes:
+                self.check_key(attribute, attributes[attribute])
+        return attributes
+
+    def check_key(self, attribute: str, wire: Wire) -> None:
+        """Raise KeyValueError for a field's value that its attribute, a key of an index, cannot hold."""
+        if attribute in self._stored_keys:
+            self._stored_keys[attribute].check(wire)
 
     def decode(self, item: Mapping[str, Wire], *, applied: bool = False) -> M:
         """The entity that an item is. Raises ItemDecodeError; *applied* says that it was met after a write."""
-        found = item.get(self.layout.discriminator, {}).get("S")
-        if found != self.name and found not in self.aliases:
+        if not self.claims(item):
+            discriminator = self.layout.discriminator or ""
+            found = item.get(discriminator, {}).get("S")
             what = "it has none" if found is None else f"it says {found!r}"
-            self._refuse(
-                item, f"$.{self.layout.discriminator}", f"the discriminator should be {self.name!r}, but {what}", applied
-            )
+            self._refuse(item, f"$.{discriminator}", f"the discriminator should be {self.name!r}, but {what}", applied)
         if self.version_attribute is not None and self.stored_version(item) == 0:
             item = {**item, self.version_attribute: {"N": "-1"}}
         try:
@@ -161,21 +258,38 @@ class Entity(Generic[M]):
             self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
         return instance
 
+    def claims(self, item: Mapping[str, Wire]) -> bool:
+        """Whether an item says that it is one of this class, or says nothing and this class is what such items are."""
+        if self.layout.discriminator is None:
+            return True
+        found = item.get(self.layout.discriminator)
+        if found is None:
+            return self.untyped
+        return found.get("S") == self.name or found.get("S") in self.aliases
+
     def _known(self, item: Mapping[str, Wire]) -> dict[str, Any]:
         """The fields that are not stored, recovered from the key."""
         if all(field.stored for field in self.shape.fields):
             return {}
         known: dict[str, Any] = {}
-        for template, attribute in ((self.pk, self.layout.pk), (self.sk, self.layout.sk)):
-            if template is not None and attribute is not None and "S" in item.get(attribute, {}):
+        for part in self.key_parts:
+            if part.attribute in item:
                 try:
-                    known |= template.parse(item[attribute]["S"])
+                    known |= part.decode(item[part.attribute])
                 except KeyMismatch as mismatch:
-                    self._refuse(item, f"$.{attribute}", "the key does not fit its template", applied=False, cause=mismatch)
-        return {field.name: known[field.name] for field in self.shape.fields if not field.stored and field.name in known}
+                    problem = "the key does not fit its template"
+                    self._refuse(item, f"$.{part.attribute}", problem, applied=False, cause=mismatch)
+        return {
+            field.name: known[field.name] for field in self.shape.fields if not field.stored and field.name in known
+        }
 
     def _refuse(
-        self, item: Mapping[str, Wire], path: str, problem: str, applied: bool, cause: Exception | None = None  # noqa: FBT001
+        self,
+        item: Mapping[str, Wire],
+        path: str,
+        problem: str,
+        applied: bool,  # noqa: FBT001
+        cause: Exception | None = None,
     ) -> NoReturn:
         names = [name for name in (self.layout.pk, self.layout.sk) if name is not None and name in item]
         key = {name: next(iter(item[name].values())) for name in names}

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, TypeVar
 
-from dynamap.codec import Context, class_fields, class_shape
+from dynamap.codec import Context, EnumShape, LiteralShape, class_shape, unwrapped
 from dynamap.errors import ModelError, RequestError
 from dynamap.model.declare import Declaration, declaration_of
-from dynamap.model.entities import Entity, Layout
-from dynamap.model.templates import KeyTemplate, Overlap, can_coincide, parse_template
+from dynamap.model.entities import Entity
+from dynamap.model.indexes import GlobalIndex, LocalIndex, PhysicalIndex, physical_indexes
+from dynamap.model.key_parts import KeyParts
+from dynamap.model.keys import ConstantKey, FieldKey, Key, KeyPart, TemplateKey, as_key
+from dynamap.model.layout import Layout
+from dynamap.model.templates import KeyTemplate, KeyTemplates, Overlap, can_coincide, parse_template
+from dynamap.model.ttl import with_ttl
 
-__all__ = ["Key", "Table"]
+__all__ = ["Table"]
 
 M = TypeVar("M")
 
-
-@dataclass(frozen=True)
-class Key:
-    """The name of a key attribute."""
-
-    name: str
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
+_MOST_INCLUDED = 100
 
 
 class Table:
     """A pure description: no client, nothing is sent.
 
-    *entities* are the classes whose items the table holds. *pk* and *sk* name its key attributes, `sk=None` a table
-    without sort key. *discriminator* is the attribute that holds each item's type, *write_id* the one that lets a write
-    recognise itself when its answer was lost (None stores none). A new versioned item starts with the current
-    microsecond, or with *version_start*. *names* gives attribute names for field names, such as `camel_case`.
-    *escape=False* takes the values of all key templates as they are and refuses the delimiter. *overlap* lists pairs of
-    classes whose keys may coincide. *converter* is a cattrs converter for types that dynamap does not know.
+    *entities* are the classes whose items the table holds. *pk* and *sk* are its key attributes, `sk=None` a table
+    without sort key; a name alone holds text, `Key("order-no", int)` numbers. *indexes* are its secondary indexes.
+    *discriminator* is the attribute that holds each item's type, and *untyped* the class of items that have none; with
+    `discriminator=None` no item has one, so that the table holds one class. *ttl* is the attribute that says when items
+    expire, *write_id* the one that lets a write recognise itself when its answer was lost (None stores none). A new
+    versioned item starts with the current microsecond, or with *version_start*. *names* gives attribute names for field
+    names, such as `camel_case`. *escape=False* takes the values of all key templates as they are and refuses the
+    delimiter. *overlap* lists pairs of classes whose keys may coincide. *converter* is a cattrs converter for types
+    that dynamap does not know.
 
     Raises ModelError: everything that is wrong with the classes is said here.
     """
@@ -45,7 +49,10 @@ class Table:
         *,
         pk: Key | str = "pk",
         sk: Key | str | None = "sk",
-        discriminator: str = "_type",
+        indexes: Sequence[GlobalIndex | LocalIndex] = (),
+        discriminator: str | None = "_type",
+        untyped: type[Any] | None = None,
+        ttl: str | None = None,
         escape: bool = True,
         write_id: str | None = "_w",
         version_start: int | None = None,
@@ -58,13 +65,17 @@ class Table:
         if version_start is not None and version_start < 1:
             msg = f"Table {name!r}: version_start must be at least 1, because 0 means a new item"
             raise ModelError(msg)
+        keys = [as_key(pk), *([] if sk is None else [as_key(sk)])]
         self.layout = Layout(
-            pk=_key_name(pk),
-            sk=None if sk is None else _key_name(sk),
+            partition=keys[0],
+            sort=keys[1] if len(keys) > 1 else None,
             discriminator=discriminator,
             write_id=write_id,
             version_start=version_start,
+            ttl=ttl,
+            indexes=physical_indexes(name, keys, indexes),
         )
+        self._untyped = untyped
         self._check_layout()
         self._escape = escape
         self._context = Context(converter=converter) if names is None else Context(converter=converter, names=names)
@@ -72,6 +83,9 @@ class Table:
         for cls in self.entities:
             self._described[cls] = self._describe(cls)
         self._check_names()
+        self._check_untyped()
+        for index in self.layout.indexes:
+            self._check_projection(index)
         self._check_coincidence({frozenset(pair) for pair in overlap})
 
     def __repr__(self) -> str:
@@ -89,38 +103,69 @@ class Table:
 
     def _check_layout(self) -> None:
         layout = self.layout
-        names = [layout.pk, layout.sk, layout.discriminator, layout.write_id]
+        names = [layout.pk, layout.sk, layout.discriminator, layout.write_id, layout.ttl]
         used = [name for name in names if name is not None]
         if len(set(used)) != len(used) or not all(used):
-            msg = f"Table {self.name!r}: pk, sk, discriminator and write_id need names of their own; got {', '.join(used)}"
+            msg = (
+                f"Table {self.name!r}: pk, sk, discriminator, write_id and ttl need names of their own; "
+                f"got {', '.join(used)}"
+            )
             raise ModelError(msg)
+        for index in layout.indexes:
+            for key in index.keys:
+                wanted = {layout.discriminator: "S", layout.ttl: "N", layout.write_id: None}.get(
+                    key.name, key.wire_type
+                )
+                if wanted != key.wire_type:
+                    remedy = (
+                        "which dynamap uses for itself: use another attribute"
+                        if wanted is None
+                        else f"which holds {wanted}: declare Key({key.name!r}, {'str' if wanted == 'S' else 'int'})"
+                    )
+                    msg = f"Table {self.name!r}: index {index.name!r} has the key attribute {key.name!r}, {remedy}"
+                    raise ModelError(msg)
 
     def _describe(self, cls: type[M]) -> Entity[M]:
         declared = declaration_of(cls)
         if declared is None or declared.abstract:
             what = "is abstract" if declared is not None else "is no entity"
-            msg = f"{cls.__qualname__} {what}, so it cannot be in Table {self.name!r}: decorate it with @entity or @mapped"
+            msg = (
+                f"{cls.__qualname__} {what}, so it cannot be in Table {self.name!r}: "
+                f"decorate it with @entity or @mapped"
+            )
             raise ModelError(msg)
         if cls in self._described:
             msg = f"{cls.__qualname__} stands twice in Table {self.name!r}"
             raise ModelError(msg)
-        shape = class_shape(cls, context=self._context)
-        pk, sk = self._templates(cls, declared)
-        return Entity(cls, declared, self.layout, shape, pk, sk)
-
-    def _templates(self, cls: type[Any], declared: Declaration) -> tuple[KeyTemplate, KeyTemplate | None]:
         owner = cls.__qualname__
-        hints = {field.name: field.hint for field in class_fields(cls)}
-        if declared.sk is None and self.layout.sk is not None:
-            msg = f'{owner} needs a sort key template, because Table {self.name!r} has a sort key: write sk="..."'
-            raise ModelError(msg)
-        if declared.sk is not None and self.layout.sk is None:
+        shape = class_shape(cls, context=self._context)
+        if declared.ttl is not None:
+            if self.layout.ttl is None:
+                msg = (
+                    f"{owner} has the TTL {declared.ttl!r}, but Table {self.name!r} has no TTL attribute: "
+                    f'write Table(..., ttl="ttl")'
+                )
+                raise ModelError(msg)
+            shape = with_ttl(shape, declared.ttl, self.layout.ttl, owner=owner)
+        maker = KeyParts(shape, owner=owner, table=self.name, escape=self._escape)
+        pk, sk = self._key(owner, declared, maker)
+        fixed: dict[str, KeyPart] = {pk.attribute: pk}
+        if sk is not None:
+            fixed[sk.attribute] = sk
+        if self.layout.discriminator is not None:
+            fixed[self.layout.discriminator] = ConstantKey(self.layout.discriminator, declared.name or owner)
+        uses = maker.uses(declared.indexes, self.layout.indexes, fixed)
+        stored_keys = maker.stored_keys(self.layout)
+        return Entity(cls, declared, self.layout, shape, pk, sk, uses, stored_keys, untyped=cls is self._untyped)
+
+    def _key(self, owner: str, declared: Declaration, maker: KeyParts) -> tuple[KeyPart, KeyPart | None]:
+        pk = maker.table_part(self.layout.partition, declared.pk, "pk")
+        if self.layout.sort is not None:
+            return pk, maker.table_part(self.layout.sort, declared.sk, "sk")
+        if declared.sk is not None:
             msg = f"{owner} has a sort key template, but Table {self.name!r} has no sort key: leave it out"
             raise ModelError(msg)
-        pk = parse_template(declared.pk or "", hints, owner=owner, part="pk", escape=self._escape)
-        if declared.sk is None:
-            return pk, None
-        return pk, parse_template(declared.sk, hints, owner=owner, part="sk", escape=self._escape)
+        return pk, None
 
     def _check_names(self) -> None:
         holders: dict[str, Entity[Any]] = {}
@@ -134,27 +179,98 @@ class Table:
                     raise ModelError(msg)
                 holders[name] = entity
 
+    def _check_untyped(self) -> None:
+        if self.layout.discriminator is None and len(self.entities) > 1:
+            msg = (
+                f"Table {self.name!r} has no discriminator, so nothing tells its items apart: let it hold one class, "
+                f"or name a discriminator and say with untyped= which class the items without one are"
+            )
+            raise ModelError(msg)
+        if self._untyped is not None and self._untyped not in self._described:
+            name = getattr(self._untyped, "__qualname__", self._untyped)
+            msg = f"Table {self.name!r}: untyped={name} is none of its entities: add it to them"
+            raise ModelError(msg)
+
+    def _check_projection(self, index: PhysicalIndex) -> None:
+        """What an index holds must be enough to say what its items are, and name only what is stored."""
+        if index.projection == "ALL":
+            return
+        where = f"Table {self.name!r}: index {index.name!r}"
+        always = [key.name for key in self.layout.keys]
+        needed = [self.layout.discriminator, self.layout.ttl]
+        missing = [name for name in needed if name is not None and not index.projects(name, always)]
+        if missing:
+            wanted = ", ".join(map(repr, dict.fromkeys((*index.included, *missing))))
+            msg = (
+                f"{where} does not project {' and '.join(map(repr, missing))}, without which its items cannot be read: "
+                f"write projection=[{wanted}]"
+            )
+            raise ModelError(msg)
+        known: dict[str, str] = {name: name for name in self.layout.bookkeeping}
+        fields: dict[str, str] = {}
+        for entity in self._described.values():
+            for field in entity.shape.fields:
+                if field.stored and not field.extras:
+                    known[field.attribute] = fields[field.name] = field.attribute
+        if self.layout.ttl is not None:
+            known[self.layout.ttl] = self.layout.ttl
+        for name in index.included:
+            if name not in known and not any(entity.shape.extras for entity in self._described.values()):
+                hint = (
+                    f"is the field that is stored as {fields[name]!r}: name that"
+                    if name in fields
+                    else ("is stored by none of its classes: correct the name, or leave it out")
+                )
+                msg = f"{where} projects {name!r}, which {hint}"
+                raise ModelError(msg)
+        if len(index.included) > _MOST_INCLUDED:
+            count = len(index.included)
+            msg = f"{where} projects {count} attributes; DynamoDB takes {_MOST_INCLUDED} by name: project ALL"
+            raise ModelError(msg)
+
     def _check_coincidence(self, permitted: set[frozenset[type[Any]]]) -> None:
         """No two classes may write the same key; a value that would is refused when its key is made."""
         for one, two in combinations(self.entities, 2):
             if frozenset((one, two)) in permitted:
                 continue
             first, second = self._described[one], self._described[two]
-            found = can_coincide((first.pk, first.sk), (second.pk, second.sk))
+            found = can_coincide(_comparable(first), _comparable(second))
             if found.overlap is Overlap.UNAVOIDABLE:
                 msg = (
                     f"Table {self.name!r}: keys of {one.__qualname__} ({_templates_text(first)}) and "
-                    f"{two.__qualname__} ({_templates_text(second)}) can be the same: begin one with another literal, or "
-                    f"permit it with overlap=[({one.__qualname__}, {two.__qualname__})]"
+                    f"{two.__qualname__} ({_templates_text(second)}) can be the same: begin one with another literal, "
+                    f"or permit it with overlap=[({one.__qualname__}, {two.__qualname__})]"
                 )
                 raise ModelError(msg)
-            first.pk, first.sk = found.first
-            second.pk, second.sk = found.second
+            for entity, templates in ((first, found.first), (second, found.second)):
+                entity.take_parts(
+                    [_refusing(part, its) for part, its in zip(entity.key_parts, templates, strict=False)]
+                )
 
 
 def _templates_text(entity: Entity[Any]) -> str:
-    return repr(entity.pk.text) if entity.sk is None else f"{entity.pk.text!r}, {entity.sk.text!r}"
+    return ", ".join(repr(part.text) for part in entity.key_parts)
 
 
-def _key_name(key: Key | str) -> str:
-    return key if isinstance(key, str) else key.name
+def _comparable(entity: Entity[Any]) -> KeyTemplates:
+    """The templates that stand for an entity's keys in a comparison; None where a key may be any text or number."""
+    templates = [_comparable_part(part) for part in entity.key_parts]
+    return templates[0], templates[1] if len(templates) > 1 else None
+
+
+def _comparable_part(part: KeyPart) -> KeyTemplate | None:
+    if isinstance(part, TemplateKey):
+        return part.template
+    if isinstance(part, FieldKey) and isinstance(unwrapped(part.field.shape), (EnumShape, LiteralShape)):
+        try:
+            return parse_template(
+                part.text, {part.field.name: part.field.field.hint}, owner=part.owner, part="pk", escape=False
+            )
+        except ModelError:
+            return None
+    return None
+
+
+def _refusing(part: KeyPart, template: KeyTemplate | None) -> KeyPart:
+    """The part with a template that refuses what would be another entity's key."""
+    return replace(part, template=template) if isinstance(part, TemplateKey) and template is not None else part

@@ -18,7 +18,7 @@ from dynamap.model.template_syntax import LiteralText
 
 __all__ = ["Coincidence", "KeyTemplates", "Overlap", "can_coincide"]
 
-KeyTemplates = tuple[KeyTemplate, "KeyTemplate | None"]
+KeyTemplates = tuple["KeyTemplate | None", "KeyTemplate | None"]
 _Segment = tuple[LiteralText | Placeholder, ...]
 
 
@@ -58,6 +58,8 @@ class _Narrowed:
 def can_coincide(first: KeyTemplates, second: KeyTemplates) -> Coincidence:
     """Whether entities with these (partition, sort) templates can have equal keys, and templates that keep them apart.
 
+    None stands for a key of which nothing is known: it may be equal to any other.
+
     For AVOIDABLE, one of the four templates refuses: rendering a key whose segments are all as the other entity would
     need them raises KeyValueError. The sort key is preferred, then the first entity. Refusals that are there already
     stay, so the result of one comparison can go into the next. What `overlap=` permits is the caller's business.
@@ -73,11 +75,13 @@ def can_coincide(first: KeyTemplates, second: KeyTemplates) -> Coincidence:
         narrowed[sort] = compared
     for sort, pairs in narrowed.items():
         for side, (own, other) in enumerate(((first, second), (second, first))):
-            template = own[sort]
+            template, its = own[sort], other[sort]
             texts = _texts_by_segment(pairs, side)
-            if template is not None and any(_is_free(template.segments[index]) for index in texts):
-                refusing = template.refusing(other[0].owner, texts)
-                changed = (own[0], refusing) if sort else (refusing, own[1])
+            if template is None or its is None:
+                continue
+            if any(_is_free(template.segments[index]) for index in texts):
+                refusing = template.refusing(its.owner, texts)
+                changed: KeyTemplates = (own[0], refusing) if sort else (refusing, own[1])
                 both = (changed, second) if side == 0 else (first, changed)
                 return Coincidence(Overlap.AVOIDABLE, *both, refusing.refusals[-1])
     return Coincidence(Overlap.UNAVOIDABLE, first, second)

@@ -92,8 +92,8 @@ def _placeholder(  # noqa: PLR0913 -- the place and the rules for it
         following_field = tokens[index + 2]
         after = following_field.field if isinstance(following_field, FieldToken) else ""
         msg = (
-            f"is separated from {after!r} by {following!r} only, which its values can hold too, so that different values"
-            f" share a key: put a '#' between them, or write '{{{token.field}:raw}}', which refuses {following!r}"
+            f"is separated from {after!r} by {following!r} only, which its values can hold too, so that different"
+            f" values share a key: put a '#' between them, or write '{{{token.field}:raw}}', which refuses {following!r}"
         )
         raise TemplateProblem(msg)
     return Placeholder(token.field, codec, following)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from dynamap.errors import RequestError
-from dynamap.model import Table
+from dynamap.model import Key, Layout, PhysicalIndex, Table
 
 __all__ = ["check_table_name", "create_params"]
 
@@ -24,27 +25,57 @@ def check_table_name(name: str) -> None:
 def create_params(
     table: Table, name: str, *, read_capacity: int | None = None, write_capacity: int | None = None
 ) -> dict[str, Any]:
-    """The CreateTable request: on demand, or with both capacities provisioned. Raises RequestError."""
+    """The CreateTable request: on demand, or with both capacities, which each global index has as well.
+
+    Raises RequestError.
+    """
     check_table_name(name)
-    keys = [(table.layout.pk, "HASH")]
-    if table.layout.sk is not None:
-        keys.append((table.layout.sk, "RANGE"))
+    layout = table.layout
+    attributes = {key.name: key for keys in (layout.keys, *(index.keys for index in layout.indexes)) for key in keys}
     params: dict[str, Any] = {
         "TableName": name,
-        "AttributeDefinitions": [{"AttributeName": attribute, "AttributeType": "S"} for attribute, _ in keys],
-        "KeySchema": [{"AttributeName": attribute, "KeyType": kind} for attribute, kind in keys],
+        "AttributeDefinitions": [
+            {"AttributeName": key.name, "AttributeType": key.wire_type} for key in attributes.values()
+        ],
+        "KeySchema": _schema(layout.keys[:1], layout.keys[1:]),
     }
+    for parameter, local in (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True)):
+        indexes = [_index(layout, index) for index in layout.indexes if index.local is local]
+        if indexes:
+            params[parameter] = indexes
     if read_capacity is None and write_capacity is None:
         return {**params, "BillingMode": "PAY_PER_REQUEST"}
     for option, capacity in (("read_capacity", read_capacity), ("write_capacity", write_capacity)):
         if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 1:
             msg = (
-                f"{option} is {capacity!r}: a provisioned table takes whole read_capacity and write_capacity from 1 on; "
-                f"leave both out for a table on demand"
+                f"{option} is {capacity!r}: a provisioned table takes whole read_capacity and write_capacity from 1 "
+                f"on; leave both out for a table on demand"
             )
             raise RequestError(msg)
+    throughput = {"ReadCapacityUnits": read_capacity, "WriteCapacityUnits": write_capacity}
+    for index in params.get("GlobalSecondaryIndexes", ()):
+        index["ProvisionedThroughput"] = throughput
+    return {**params, "BillingMode": "PROVISIONED", "ProvisionedThroughput": throughput}
+
+
+def _schema(partition: Sequence[Key], sort: Sequence[Key]) -> list[dict[str, str]]:
+    return [
+        {"AttributeName": key.name, "KeyType": kind}
+        for kind, keys in (("HASH", partition), ("RANGE", sort))
+        for key in keys
+    ]
+
+
+def _index(layout: Layout, index: PhysicalIndex) -> dict[str, Any]:
+    projection: dict[str, Any] = {"ProjectionType": index.projection}
+    if index.projection == "INCLUDE":
+        # keys are always there, and naming one is refused
+        keys = [key.name for key in (*layout.keys, *index.keys)]
+        projection["NonKeyAttributes"] = [name for name in dict.fromkeys(index.included) if name not in keys]
+        if not projection["NonKeyAttributes"]:
+            projection = {"ProjectionType": "KEYS_ONLY"}
     return {
-        **params,
-        "BillingMode": "PROVISIONED",
-        "ProvisionedThroughput": {"ReadCapacityUnits": read_capacity, "WriteCapacityUnits": write_capacity},
+        "IndexName": index.name,
+        "KeySchema": _schema(index.partition, index.sort),
+        "Projection": projection,
     }

@@ -1,0 +1,57 @@
+"""The attributes of a table that belong to the table: its keys, those of its indexes, and bookkeeping."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from dynamap.model.indexes import PhysicalIndex
+from dynamap.model.keys import Key
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The attributes of a table that belong to the table.
+
+    *discriminator* is None where items do not say what they are, *ttl* where they never expire.
+    """
+
+    partition: Key
+    sort: Key | None
+    discriminator: str | None
+    write_id: str | None
+    version_start: int | None
+    ttl: str | None = None
+    indexes: tuple[PhysicalIndex, ...] = ()
+
+    @property
+    def pk(self) -> str:
+        """The name of the partition key attribute."""
+        return self.partition.name
+
+    @property
+    def sk(self) -> str | None:
+        """The name of the sort key attribute; None of a table without one."""
+        return None if self.sort is None else self.sort.name
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The key attributes, the partition key first."""
+        return (self.partition,) if self.sort is None else (self.partition, self.sort)
+
+    @cached_property
+    def bookkeeping(self) -> frozenset[str]:
+        """The attributes that dynamap writes beside the fields, unless a field is stored there itself."""
+        names = [*(key.name for key in self.keys), self.discriminator, self.write_id]
+        names += [key.name for index in self.indexes for key in index.keys]
+        return frozenset(name for name in names if name is not None)
+
+    def index(self, name: str) -> PhysicalIndex | None:
+        """The index of this name; None if there is none."""
+        return next((index for index in self.indexes if index.name == name), None)
+
+    def first_version(self, now: float) -> int:
+        """The number that a new item gets: the current microsecond, so that versions do not recur after a delete."""
+        return self.version_start if self.version_start is not None else int(now * 1_000_000)
