@@ -124,7 +124,9 @@ class UnguardedWrite(RequestError):
 
 
 class IncompleteUpsert(RequestError):
-    """An upsert that could create an item which is not a complete entity."""
+    """An upsert that could create an item which is not a complete entity; `fields` are those that it says nothing of."""
+
+    fields: tuple[str, ...]
 
 
 class ConflictingUpdate(RequestError):

@@ -17,15 +17,18 @@ from dynamap.errors import KeyValueError, RequestError
 from dynamap.markers import Async, D, Sync, Write
 from dynamap.model import Entity, Table
 from dynamap.operations import (
+    Check,
     Delete,
     Get,
     Guard,
+    ItemKey,
     Put,
     Runtime,
     Scope,
     Transaction,
     Update,
     UpdateItem,
+    Upsert,
     create_table,
     delete_table,
     guard_of_version,
@@ -50,6 +53,11 @@ class Repository(Generic[D, M]):
     def __repr__(self) -> str:
         return f"Repository({self._scope.entity.cls.__qualname__} in {self._scope.table_name!r})"
 
+    def key(self, **key: object) -> ItemKey[M]:
+        """The key of one item, for operations on many. Raises KeyValueError."""
+        self._scope.entity.key(key)
+        return ItemKey(self._scope.entity.cls, key)
+
     def get(self, **key: object) -> Get[D, M, None]:
         """Read one item by its key."""
         return Get(self._scope, key)
@@ -71,6 +79,10 @@ class Repository(Generic[D, M]):
         wire, values, guard = self._read(item, "update")
         return UpdateItem[D, M](self._scope, wire, values, guard, item)
 
+    def upsert(self, **key: object) -> Upsert[D, M]:
+        """Change an item, or create it where there is none."""
+        return Upsert(self._scope, key)
+
     @overload
     def delete(self, item: M, /) -> Delete[D, M]: ...
     @overload
@@ -82,6 +94,10 @@ class Repository(Generic[D, M]):
             return Delete[D, M](self._scope, self._scope.entity.key(key), key, None)
         wire, values, guard = self._read(item, "delete")
         return Delete[D, M](self._scope, wire, values, guard)
+
+    def check(self, **key: object) -> Check[D, M]:
+        """A condition on an item that a transaction does not change."""
+        return Check(self._scope, key)
 
     def _instance(self, args: Sequence[Any], key: dict[str, Any], verb: str) -> M | None:
         if not args:
@@ -118,6 +134,11 @@ class KeyedRepository(Repository[D, M], Generic[D, M, K]):
     """A Repository whose key fields the checkers know, from `store.of(X, key=x_key)`."""
 
     # narrower on purpose: whoever holds it as a Repository gets the run-time check instead
+    def key(self, *args: K.args, **key: K.kwargs) -> ItemKey[M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The key of one item, for operations on many. Raises KeyValueError."""
+        self._refuse_positional(args, "key")
+        return super().key(**key)
+
     def get(self, *args: K.args, **key: K.kwargs) -> Get[D, M, None]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         """Read one item by its key."""
         self._refuse_positional(args, "get")
@@ -131,6 +152,11 @@ class KeyedRepository(Repository[D, M], Generic[D, M, K]):
         """Change an item that exists: of an item that was read, guarded by its version, or by key."""
         return super().update(*args, **key)
 
+    def upsert(self, *args: K.args, **key: K.kwargs) -> Upsert[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Change an item, or create it where there is none."""
+        self._refuse_positional(args, "upsert")
+        return Upsert(self._scope, dict(key))
+
     @overload  # type: ignore[override]
     def delete(self, item: M, /) -> Delete[D, M]: ...
     @overload
@@ -138,6 +164,11 @@ class KeyedRepository(Repository[D, M], Generic[D, M, K]):
     def delete(self, *args: Any, **key: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Delete an item: one that was read, guarded by its version, or by key."""
         return super().delete(*args, **key)
+
+    def check(self, *args: K.args, **key: K.kwargs) -> Check[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """A condition on an item that a transaction does not change."""
+        self._refuse_positional(args, "check")
+        return Check(self._scope, dict(key))
 
     def _refuse_positional(self, args: tuple[Any, ...], verb: str) -> None:
         if args:

@@ -56,6 +56,13 @@ class UpdateCompiler(Compiler):
         except EncodeError as error:
             raise EncodeError(f"{self._entity.cls.__qualname__} {error}", path=error.path) from error
 
+    def present_or(self, resolved: Resolved, wire: Wire) -> str:
+        """What is stored, or else this value; one that is stored under an alias counts."""
+        text = self.value(wire)
+        for alias in reversed(self._field_aliases(resolved)):
+            text = f"if_not_exists({self.name(alias)}, {text})"
+        return f"if_not_exists({self.path(resolved.attributes)}, {text})"
+
     def _check_free(self, path: tuple[str | int, ...], taken: list[tuple[str | int, ...]]) -> None:
         for other in taken:
             shared = min(len(path), len(other))
@@ -81,7 +88,7 @@ class UpdateCompiler(Compiler):
                     f"changes nothing; leave it out"
                 )
                 raise RequestError(msg)
-            clauses["SET"].append(f"{path} = {self._present_or(resolved, wire)}")
+            clauses["SET"].append(f"{path} = {self.present_or(resolved, wire)}")
         elif isinstance(action, Add):
             self._compile_add(action, resolved, clauses)
         elif isinstance(action, Discard):
@@ -156,7 +163,7 @@ class UpdateCompiler(Compiler):
             clauses["ADD"].append(f"{path} {self.value(wire)}")
         else:
             # ADD would begin with 0 where reading gives something else
-            clauses["SET"].append(f"{path} = {self._present_or(resolved, start)} + {self.value(wire)}")
+            clauses["SET"].append(f"{path} = {self.present_or(resolved, start)} + {self.value(wire)}")
 
     def _compile_append(self, action: Append, resolved: Resolved, clauses: _Clauses) -> None:
         shape = unwrapped(resolved.shape)
@@ -166,7 +173,7 @@ class UpdateCompiler(Compiler):
                 f"this field holds {resolved.shape.kind}"
             )
             raise RequestError(msg)
-        stored = self._present_or(resolved, self._start(resolved, _NO_ITEMS))
+        stored = self.present_or(resolved, self._start(resolved, _NO_ITEMS))
         items = self.value(self._encode_with(resolved.shape, shape.factory(action.items), resolved))
         both = f"{items}, {stored}" if action.in_front else f"{stored}, {items}"
         clauses["SET"].append(f"{self.path(resolved.attributes)} = list_append({both})")
@@ -208,10 +215,3 @@ class UpdateCompiler(Compiler):
             return empty
         default = field.field.make_default()
         return empty if default is None else self._encode_with(resolved.shape, default, resolved)
-
-    def _present_or(self, resolved: Resolved, wire: Wire) -> str:
-        """What is stored, or else this value; one that is stored under an alias counts."""
-        text = self.value(wire)
-        for alias in reversed(self._field_aliases(resolved)):
-            text = f"if_not_exists({self.name(alias)}, {text})"
-        return f"if_not_exists({self.path(resolved.attributes)}, {text})"

@@ -1,21 +1,26 @@
 """Operations: frozen builders, one file each, and what they share."""
 
 from dynamap.operations.base import Applied, Attempt, Operation, Refused, Runtime, Scope, Stores
+from dynamap.operations.check import Check
 from dynamap.operations.delete import Delete, DeleteReturning
 from dynamap.operations.get import Get, Readable
 from dynamap.operations.guards import Guard, guard_of_version
+from dynamap.operations.item_key import ItemKey
 from dynamap.operations.put import Put, PutReturning
 from dynamap.operations.tables import create_table, delete_table
 from dynamap.operations.transact import Transacted, Transaction
 from dynamap.operations.update import Rewrite, Update, UpdateItem, UpdateReturning
+from dynamap.operations.upsert import Upsert, UpsertReturning
 
 __all__ = [
     "Applied",
     "Attempt",
+    "Check",
     "Delete",
     "DeleteReturning",
     "Get",
     "Guard",
+    "ItemKey",
     "Operation",
     "Put",
     "PutReturning",
@@ -30,6 +35,8 @@ __all__ = [
     "Update",
     "UpdateItem",
     "UpdateReturning",
+    "Upsert",
+    "UpsertReturning",
     "create_table",
     "delete_table",
     "guard_of_version",

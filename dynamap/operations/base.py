@@ -16,7 +16,7 @@ from dynamap.model import Entity
 from dynamap.operations.explain import explain
 from dynamap.plan import Call, Plan
 
-__all__ = ["Applied", "Attempt", "Moment", "Operation", "Refused", "Runtime", "Scope", "Stores", "named"]
+__all__ = ["Applied", "Attempt", "Builder", "Moment", "Operation", "Refused", "Runtime", "Scope", "Stores", "named"]
 
 M = TypeVar("M")
 R = TypeVar("R")

@@ -98,4 +98,6 @@ def _capacity(call: Call) -> str:
         size = item_size(params["Item"])
         units = math.ceil(size / _KB)
         return f"{units} write unit{'s' * (units > 1)} for these {size:,} bytes; more if a larger item is replaced"
+    if call.operation.startswith("ConditionCheck"):
+        return "1 write unit for each KB of the item; twice that, as for everything in a transaction"
     return "1 write unit for each KB of the item, before or after, whichever is larger"

@@ -118,10 +118,7 @@ class UpdateItem(Update[D, M]):
         field: Any = action.field
         parent: Any = self._read
         for length, step in enumerate(field.path[:-1], 1):
-            try:
-                parent = parent[step] if isinstance(parent, (dict, list, tuple)) else getattr(parent, step)
-            except (AttributeError, LookupError, TypeError):
-                parent = None
+            parent = _inside(parent, step)
             if parent is None:
                 where = ".".join(map(str, field.path[:length]))
                 msg = (
@@ -150,3 +147,14 @@ class UpdateItem(Update[D, M]):
             raise RequestError(msg)
         kind: type[Rewrite[D, M]] = Rewrite
         return self._become(kind, _difference=tuple(difference(entity, self._read, changed)), _changed=changed)
+
+
+def _inside(value: Any, step: str | int) -> Any:
+    """What is read at one step of a path; None where nothing is."""
+    is_map = isinstance(value, dict)
+    if isinstance(step, str) and not is_map:
+        return getattr(value, step, None)
+    try:
+        return value[step]
+    except (LookupError, TypeError):
+        return None

@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 from typing_extensions import Self
 
 from dynamap.errors import DynamapError, OutcomeUnknown, Reason, RequestError, ServiceError, TransactionConflict
-from dynamap.expressions import Compiler, Condition
 from dynamap.markers import D
 from dynamap.operations.actions import LONGEST_TOKEN, Action
-from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope, named
+from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope
+from dynamap.operations.conditioned import Conditioned
 from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, Repeat, read_item, transact, write
 from dynamap.operations.settling import Settled, Terms, settle
@@ -25,39 +25,18 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
+class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
     """A write of one item."""
 
     _scope: Scope[M]
-    _key: Item
-    _values: dict[str, Any]
-    _what: str
-    _conditions: tuple[Condition, ...]
-    _existence: bool | None
     _repeat: str | None
     _answers_values = False
 
     def _begin(self, verb: str, scope: Scope[M], key: Item, values: dict[str, Any]) -> None:
-        self.__dict__.update(
-            _runtime=scope.runtime,
-            _scope=scope,
-            _key=key,
-            _values=values,
-            _what=named(verb, scope, values),
-            _conditions=(),
-            _existence=None,
-            _repeat=None,
-        )
+        super()._begin(verb, scope, key, values)
+        self.__dict__.update(_repeat=None)
 
     # ---- steps
-
-    def if_(self, condition: Condition) -> Self:
-        """Write only if this holds of the stored item; several must all hold. Failing, `ConditionFailed`."""
-        given: Any = condition
-        if not isinstance(given, Condition):
-            msg = f"{self._what}: if_() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
-            raise RequestError(msg)
-        return self._copy(_conditions=(*self._conditions, condition))
 
     def exactly_once(self) -> Self:
         """Send it as a transaction of one, which recognises its own repetition; costs twice as much."""
@@ -100,15 +79,6 @@ class WriteSteps(Attempt[D, R_co, "M | None"], Generic[D, M, R_co]):
         raise NotImplementedError
 
     # ---- compiling
-
-    def _compiler(self) -> Compiler:
-        return Compiler(self._scope.entity)
-
-    def _condition_params(self, compiler: Compiler, guard: Guard) -> dict[str, Any]:
-        text = compiler.condition([*guard.texts(compiler, self._scope.entity), *self._conditions])
-        if text is None:
-            return {}
-        return {"ConditionExpression": text, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
 
     def _write_id(self, moment: Moment, guard: Guard) -> dict[str, dict[str, Any]]:
         attribute = self._scope.entity.layout.write_id
