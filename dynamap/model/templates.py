@@ -93,7 +93,7 @@ def _placeholder(  # noqa: PLR0913 -- the place and the rules for it
         after = following_field.field if isinstance(following_field, FieldToken) else ""
         msg = (
             f"is separated from {after!r} by {following!r} only, which its values can hold too, so that different"
-            f" values share a key: put a '#' between them, or write '{{{token.field}:raw}}', which refuses {following!r}"
+            f" values share a key: put a '#' between them, or write '{{{token.field}:raw}}', which refuses it"
         )
         raise TemplateProblem(msg)
     return Placeholder(token.field, codec, following)

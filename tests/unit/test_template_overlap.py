@@ -97,7 +97,8 @@ def pool() -> tuple[tuple[KeyTemplate, dict[str, dict[str, Any]]], ...]:
     return tuple((parsed, keys(parsed)) for parsed in _pool())
 
 
-def refused(parsed: KeyTemplate, known: Mapping[str, Any]) -> set[str]:
+def refused(parsed: KeyTemplate | None, known: Mapping[str, Any]) -> set[str]:
+    assert parsed is not None
     return {key for key in known if any(refusal.meets(key) for refusal in parsed.refusals)}
 
 
@@ -107,7 +108,7 @@ def test_every_template_of_the_pool_is_injective() -> None:
 
 
 def is_exact(parsed: KeyTemplate) -> bool:
-    """Whether the comparison knows all about a template: not that a field stands twice, nor how a bare `$` is escaped."""
+    """Whether the comparison knows all about a template: not of a field that stands twice, nor of a bare `$`."""
     return len(parsed.fields) == len(parsed.placeholders) and "$" not in parsed.text
 
 
@@ -137,9 +138,11 @@ def test_a_refused_key_is_not_rendered() -> None:
     for first, first_keys in pool():
         found = can_coincide((first, None), (template("a#0"), None))
         if found.overlap is Overlap.AVOIDABLE:
-            for key in refused(found.first[0], first_keys):
+            refusing = found.first[0]
+            assert refusing is not None
+            for key in refused(refusing, first_keys):
                 with pytest.raises(KeyValueError, match="would give a key of Order"):
-                    found.first[0].render(first_keys[key])
+                    refusing.render(first_keys[key])
 
 
 PAIRS = st.tuples(
@@ -152,8 +155,9 @@ def both(texts: tuple[str, str], owner: str) -> tuple[KeyTemplate, KeyTemplate]:
     return template(texts[0], owner, "pk"), template(texts[1], owner, "sk")
 
 
-def pairs(parsed: tuple[KeyTemplate, KeyTemplate | None]) -> set[tuple[str, str]]:
+def pairs(parsed: KeyTemplates) -> set[tuple[str, str]]:
     partition, sort = parsed
+    assert partition is not None
     assert sort is not None
     fields = list(dict.fromkeys([*partition.fields, *sort.fields]))
     found: set[tuple[str, str]] = set()
@@ -216,6 +220,7 @@ def test_keys_are_compared_segment_by_segment(
 def test_the_other_entitys_literal_is_refused_by_name() -> None:
     found = compare(("USER#{id}", "{name}"), ("USER#{id}", "BALANCE"))
     partition, sort = found.first
+    assert partition is not None
     assert sort is not None
     assert sort.render({"name": "BALANCES"}) == "BALANCES"
     with pytest.raises(
@@ -228,16 +233,19 @@ def test_the_other_entitys_literal_is_refused_by_name() -> None:
 def test_only_the_whole_other_key_is_refused() -> None:
     found = can_coincide((template("{id}#{name}"), None), (template("ORDER#LATEST", "Latest"), None))
     parsed = found.first[0]
+    assert parsed is not None
     assert parsed.render({"id": "ORDER", "name": "1"}) == "ORDER#1"
     with pytest.raises(KeyValueError, match="key of Latest"):
         parsed.render({"id": "ORDER", "name": "LATEST"})
 
 
 def test_refusals_of_several_comparisons_add_up() -> None:
-    first: KeyTemplates = (template("{id}"), None)
+    keys_of_first: KeyTemplates = (template("{id}"), None)
     for literal in ("A", "B"):
-        first = can_coincide(first, (template(literal, literal), None)).first
+        keys_of_first = can_coincide(keys_of_first, (template(literal, literal), None)).first
+    parsed = keys_of_first[0]
+    assert parsed is not None
     for literal in ("A", "B"):
         with pytest.raises(KeyValueError, match=f"key of {literal}"):
-            first[0].render({"id": literal})
-    assert first[0].render({"id": "C"}) == "C"
+            parsed.render({"id": literal})
+    assert parsed.render({"id": "C"}) == "C"
