@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from dynamap.codec import ClassShape, Shape, Wire, unwrapped
 from dynamap.model import Entity
 
 __all__ = ["Change", "difference"]
 
-M = TypeVar("M")
-
 Change: TypeAlias = "tuple[tuple[str | int, ...], Wire | None]"
 
 
-def difference(entity: Entity[M], before: M, after: M) -> Iterator[Change]:
-    """The stored paths that differ, each with its new value, or None where it is removed.
+def difference(entity: Entity[Any], before: Mapping[str, Wire], after: Mapping[str, Wire]) -> Iterator[Change]:
+    """The stored paths at which the attributes of two instances differ, each with its new value; None to remove it.
 
     Goes into nested classes, so that attributes which a newer release wrote there survive; maps and lists are the
     user's own values and are replaced whole.
     """
     ignored = {entity.version_attribute}
-    for path, wire in _changes(entity.shape, entity.attributes(before), entity.attributes(after), ()):
+    for path, wire in _changes(entity.shape, before, after, ()):
         if path[0] not in ignored:
             yield path, wire
 

@@ -10,6 +10,7 @@ from dynamap.errors import RequestError
 from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.guards import Guard, GuardKind, guard_of_version
+from dynamap.operations.item_size import check_item_size
 from dynamap.operations.writing import WriteSteps
 from dynamap.plan import Call, Item
 
@@ -54,6 +55,7 @@ class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
         item = {**self._item, **self._write_id(moment, guard)}
         if entity.version_attribute is not None:
             item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.now))}
+        check_item_size(entity, item, self._what)
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Item": item}
         params |= self._condition_params(compiler, guard)
         params |= compiler.placeholders()

@@ -11,6 +11,7 @@ from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard
+from dynamap.operations.item_size import check_item_size
 from dynamap.operations.update_steps import ReturningSteps, UpdateSteps
 from dynamap.operations.updating import Updating
 from dynamap.plan import Call, Item
@@ -75,6 +76,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
     """update(item).to(changed): only the difference is sent."""
 
     _difference: tuple[Change, ...]
+    _attributes: Item
     _changed: M
 
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
@@ -85,6 +87,16 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
 
     def _repeatable(self, guard: Guard) -> bool:
         return guard.is_version or not (self._conditions or guard.ignores_version)
+
+    def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
+        del compiler, params
+        if guard.is_version:
+            # nobody else can have changed it: it becomes what it is here, and what other releases wrote
+            item = {**self._key, **self._attributes}
+        else:
+            changes = [(path[0], wire) for path, wire in self._difference if len(path) == 1 and wire is not None]
+            item = {**self._key, **{str(name): wire for name, wire in changes}}
+        check_item_size(self._scope.entity, item, self._what, whole=False)
 
     def _uncertain_parents(self) -> list[str]:
         parents = [".".join(map(str, path[:-1])) for path, _ in self._difference if len(path) > 1]
@@ -145,8 +157,10 @@ class UpdateItem(Update[D, M]):
         if entity.version is not None and entity.read_version(changed) != entity.read_version(self._read):
             msg = f"{self._what}: to() changes the version {entity.version}, which every write raises by itself"
             raise RequestError(msg)
+        attributes = entity.attributes(changed)
+        differences = tuple(difference(entity, entity.attributes(self._read), attributes))
         kind: type[Rewrite[D, M]] = Rewrite
-        return self._become(kind, _difference=tuple(difference(entity, self._read, changed)), _changed=changed)
+        return self._become(kind, _difference=differences, _attributes=attributes, _changed=changed)
 
 
 def _inside(value: Any, step: str | int) -> Any:

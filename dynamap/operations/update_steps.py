@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import Self
 
-from dynamap.codec import ListOf, MapOf, OptionalShape, unwrapped
+from dynamap.codec import MOST_ITEM_BYTES, ListOf, MapOf, OptionalShape, exceeds, unwrapped
 from dynamap.errors import RequestError
 from dynamap.expressions import (
     Action,
@@ -26,6 +26,7 @@ from dynamap.expressions import (
 from dynamap.expressions import Set as SetAction
 from dynamap.markers import D
 from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.item_size import check_item_size
 from dynamap.operations.updating import Updating
 from dynamap.plan import Call, Item
 
@@ -150,6 +151,19 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
         del compiler, guard
         return self._actions, []
+
+    def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
+        if not exceeds(params.get("ExpressionAttributeValues", {}), MOST_ITEM_BYTES):
+            return
+        # what else is stored is not known here
+        known = dict(self._key)
+        for action in self._actions:
+            resolved = compiler.resolve(action.field)
+            if isinstance(action, SetAction) and not isinstance(action.value, Value) and resolved.top_level:
+                wire = compiler.stored(action.value, resolved)
+                if wire is not None:
+                    known[str(resolved.attributes[0])] = wire
+        check_item_size(self._scope.entity, known, self._what, whole=False)
 
     def _uncertain_parents(self) -> list[str]:
         """Those that may be missing by their types; of a path without such, the part that the change is in."""

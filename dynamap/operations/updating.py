@@ -30,6 +30,10 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         """What is changed, apart from version and write id."""
         raise NotImplementedError
 
+    def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
+        """Raise ItemTooLarge for an item that is known to become too large."""
+        raise NotImplementedError
+
     def _uncertain_parents(self) -> list[str]:
         """The parts that must be there already for what is changed inside of them."""
         raise NotImplementedError
@@ -50,6 +54,7 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
             params["UpdateExpression"] = text
         params |= self._condition_params(compiler, guard)
         params |= compiler.placeholders()
+        self._check_item_size(compiler, guard, params)
         params["ReturnValues"] = self._return_values
         return Call("UpdateItem", params)
 
