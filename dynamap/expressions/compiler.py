@@ -64,7 +64,8 @@ class Compiler:
         if exceeds(self._values, MOST_PLACEHOLDER_BYTES - taken):
             msg = (
                 f"{self._entity.cls.__qualname__}: the names and values of the request have "
-                f"{taken + item_size(self._values):,} bytes; DynamoDB takes {MOST_PLACEHOLDER_BYTES:,}: split the request"
+                f"{taken + item_size(self._values):,} bytes; DynamoDB takes {MOST_PLACEHOLDER_BYTES:,}: "
+                f"split the request"
             )
             raise LimitExceeded(msg)
         if self._values:
@@ -103,9 +104,10 @@ class Compiler:
         Raises LimitExceeded for one of more than 32 steps.
         """
         if len(attributes) > MOST_DEPTH:
+            start = ".".join(map(str, attributes[:4]))
             msg = (
-                f"{self._entity.cls.__qualname__}: the path {'.'.join(map(str, attributes[:4]))}... has {len(attributes)} "
-                f"steps; DynamoDB takes {MOST_DEPTH}: change the part that holds it as a whole"
+                f"{self._entity.cls.__qualname__}: the path {start}... has {len(attributes)} steps; DynamoDB takes "
+                f"{MOST_DEPTH}: change the part that holds it as a whole"
             )
             raise LimitExceeded(msg)
         text = ""
@@ -125,7 +127,7 @@ class Compiler:
         self._check_size(text, "condition")
         return text or None
 
-    def _node(self, node: Node, *, within: bool = True) -> str:  # noqa: C901, PLR0911, PLR0912 - one arm per node
+    def _node(self, node: Node, *, within: bool = True) -> str:
         if isinstance(node, Compare):
             return self._compare(node, within=within)
         if isinstance(node, Between):
@@ -161,7 +163,10 @@ class Compiler:
         wire = self._operand_value(node.left, node.right)
         if _reads_like_absent(node.right):
             if node.operator not in ("=", "<>"):
-                msg = f"{self._where(node.left)}: {node.operator} cannot compare with {_kind(node.right)}; use eq, ne, exists or not_exists"
+                msg = (
+                    f"{self._where(node.left)}: {node.operator} cannot compare with {_kind(node.right)}; "
+                    f"use eq, ne, exists or not_exists"
+                )
                 raise RequestError(msg)
             stored = self.value(wire)
             if node.operator == "=":
@@ -174,7 +179,7 @@ class Compiler:
     def _between(self, node: Between, *, within: bool) -> str:
         operand = self._operand(node.operand)
         if node.low is None or node.high is None:
-            msg = f"{self._where(node.operand)}: between() takes two bounds and None is none; use le() or ge() for one bound"
+            msg = f"{self._where(node.operand)}: None is no bound of between(); use le() or ge() for one bound"
             raise RequestError(msg)
         bounds: list[str] = []
         wires: list[Wire] = []
@@ -186,7 +191,7 @@ class Compiler:
                 wires.append(wire)
                 bounds.append(self.value(wire))
         if len(wires) == 2 and wires[0].keys() != wires[1].keys():  # noqa: PLR2004 - both bounds are values
-            msg = f"{self._where(node.operand)}: the bounds of between() are stored as different types; use two of one type"
+            msg = f"{self._where(node.operand)}: the bounds of between() are stored as two types; use one for both"
             raise RequestError(msg)
         if len(wires) == 2 and _order(wires[0]) > _order(wires[1]):  # noqa: PLR2004 - both bounds are values
             # the service answers a ValidationException, emulators an empty result
@@ -206,9 +211,7 @@ class Compiler:
         texts = [self._compare(Compare("=", node.operand, candidate), within=False) for candidate in absent[:1]]
         if present:
             candidates = [
-                self._operand(each)
-                if is_operand(each)
-                else self.value(self._operand_value(node.operand, each))
+                self._operand(each) if is_operand(each) else self.value(self._operand_value(node.operand, each))
                 for each in present
             ]
             texts.append(f"{operand} IN ({', '.join(candidates)})")
@@ -236,7 +239,8 @@ class Compiler:
         try:
             return shape.encode(value, resolved.path)
         except EncodeError as error:
-            raise EncodeError(f"{self._entity.cls.__qualname__} {error}", path=error.path) from error
+            msg = f"{self._entity.cls.__qualname__} {error}"
+            raise EncodeError(msg, path=error.path) from error
 
     def _where(self, operand: object) -> str:
         field = operand.field if isinstance(operand, Size) else operand

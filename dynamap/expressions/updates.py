@@ -54,7 +54,8 @@ class UpdateCompiler(Compiler):
                 return resolved.shape.encode_attribute(value, resolved.path)
             return resolved.shape.encode(value, resolved.path)
         except EncodeError as error:
-            raise EncodeError(f"{self._entity.cls.__qualname__} {error}", path=error.path) from error
+            msg = f"{self._entity.cls.__qualname__} {error}"
+            raise EncodeError(msg, path=error.path) from error
 
     def present_or(self, resolved: Resolved, wire: Wire) -> str:
         """What is stored, or else this value; one that is stored under an alias counts."""
@@ -182,8 +183,8 @@ class UpdateCompiler(Compiler):
         step = "add" if isinstance(action, Add) else "discard"
         if not resolved.top_level:
             msg = (
-                f"{self._where(action.field)}: {step}() changes sets that are fields of {self._entity.cls.__qualname__} "
-                f"itself, because inside of another value an empty set is stored as a list; set it as a whole"
+                f"{self._where(action.field)}: {step}() changes sets that are fields of "
+                f"{self._entity.cls.__qualname__} itself, because inside of another value an empty set is stored as a list; set it as a whole"
             )
             raise RequestError(msg)
         if self._field_aliases(resolved):

@@ -77,5 +77,11 @@ class Check(Conditioned, Write[D, M_co]):
         guard = self._guard()
         params = self._request(guard).params
         return Action(
-            "ConditionCheck", params, self._what, self._key, self._scope.entity, guard, conditioned=bool(self._conditions)
+            "ConditionCheck",
+            params,
+            self._what,
+            self._key,
+            self._scope.entity,
+            guard,
+            conditioned=bool(self._conditions),
         )

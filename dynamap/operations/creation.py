@@ -82,7 +82,8 @@ def check_complete(compiler: UpdateCompiler, entity: Entity[Any], actions: Seque
     if hidden:
         msg = (
             f"{what}: it may create the item, but a default for {', '.join(hidden)} would change an item that exists "
-            f"where the set is empty: give {'it' if len(hidden) == 1 else 'them'} with set() or set_if_missing(), {_UPDATE}"
+            f"where the set is empty: give {'it' if len(hidden) == 1 else 'them'} with set() or set_if_missing(), "
+            f"{_UPDATE}"
         )
         raise IncompleteUpsert(msg, fields=tuple(hidden))
 

@@ -22,7 +22,9 @@ def check_item_size(entity: Entity[Any], item: Item, what: str, *, whole: bool =
     if not exceeds(item, MOST_ITEM_BYTES):
         return
     names = {field.attribute: field.name for field in entity.shape.fields if field.stored and not field.extras}
-    sizes = [(len(attribute.encode()) + wire_size(wire), names.get(attribute, attribute)) for attribute, wire in item.items()]
+    sizes = [
+        (len(attribute.encode()) + wire_size(wire), names.get(attribute, attribute)) for attribute, wire in item.items()
+    ]
     sizes.sort(key=lambda each: -each[0])
     largest = ", ".join(f"{name} ({size:,})" for size, name in sizes[:_MOST_NAMED])
     size = item_size(item)

@@ -81,9 +81,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
 
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
         del guard
-        return (), [
-            (path, None if wire is None else compiler.value(wire)) for path, wire in self._difference
-        ]
+        return (), [(path, None if wire is None else compiler.value(wire)) for path, wire in self._difference]
 
     def _repeatable(self, guard: Guard) -> bool:
         return guard.is_version or not (self._conditions or guard.ignores_version)
@@ -134,8 +132,8 @@ class UpdateItem(Update[D, M]):
             if parent is None:
                 where = ".".join(map(str, field.path[:length]))
                 msg = (
-                    f"{self._what}: the item that was read has no {where}, and nothing can be changed inside of what is "
-                    f"not there: set it as a whole"
+                    f"{self._what}: the item that was read has no {where}, and nothing can be changed inside of what "
+                    f"is not there: set it as a whole"
                 )
                 raise RequestError(msg)
 

@@ -153,6 +153,7 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
         return self._actions, []
 
     def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
+        del guard
         if not exceeds(params.get("ExpressionAttributeValues", {}), MOST_ITEM_BYTES):
             return
         # what else is stored is not known here
