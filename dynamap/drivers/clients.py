@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import ipaddress
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,12 @@ class ClientOptions:
 
     endpoint_url: str | None = None
     region_name: str | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the endpoint, given or from the environment, is on this machine."""
+        named = self.endpoint_url or os.environ.get("AWS_ENDPOINT_URL_DYNAMODB") or os.environ.get("AWS_ENDPOINT_URL")
+        return is_loopback(named)
 
 
 def accept_client(client: Any) -> Any:
@@ -83,7 +90,7 @@ def _accept(client: Any, handler: Callable[..., Any]) -> Any:
 def client_arguments(options: ClientOptions, session: Any, config: type[Any]) -> dict[str, Any]:
     """The arguments of `session.create_client` but for the credentials."""
     region = options.region_name or session.get_config_variable("region")
-    if region is None and is_loopback(options.endpoint_url):
+    if region is None and options.is_local:
         region = "us-east-1"
     return {
         "service_name": "dynamodb",
@@ -104,7 +111,7 @@ def placeholders_for(options: ClientOptions, session: Any) -> bool:
 
     The instance's own role is not asked for: that would be a call over the network to reach a server beside us.
     """
-    if not is_loopback(options.endpoint_url):
+    if not options.is_local:
         return False
     session.get_component("credential_provider").remove("iam-role")
     return True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import socketserver
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
@@ -26,7 +28,7 @@ class LoopbackServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     The headers' names are in lower case.
 
-    `answer` is called from many threads and must not raise. The threads are daemons: a server that nobody closes
+    `answer` is called from many threads. The threads are daemons: a server that nobody closes
     does not keep the interpreter alive.
     """
 
@@ -66,8 +68,13 @@ class LoopbackServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             thread.join(JOIN_SECONDS)
 
     def reply_to(self, headers: Mapping[str, str], body: bytes) -> Reply:
-        """Answer one request."""
-        return self._answer(headers, body)
+        """Answer one request; a fault of the server's own is shown and answered, never a silent end of the connection."""
+        try:
+            return self._answer(headers, body)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client waits for an answer
+            traceback.print_exc()
+            text = json.dumps({"__type": "InternalServerError", "message": f"{type(error).__name__}: {error}"})
+            return Reply(500, [("Content-Type", "application/x-amz-json-1.0")], text.encode())
 
     def _accept(self) -> None:
         while not self._closing:
@@ -87,7 +94,7 @@ class LoopbackServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             self._connections.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: `answer` does not raise, so this is a client that went away."""
+        """Say nothing: this is a client that went away."""
 
 
 class _Connection(BaseHTTPRequestHandler):
