@@ -48,10 +48,16 @@ class UpdateCompiler(Compiler):
         return text or None
 
     def stored(self, value: object, resolved: Resolved) -> Wire | None:
-        """What a value is stored as; None of one that is stored as an absent attribute. Raises EncodeError."""
+        """What a value is stored as; None of one that is stored as an absent attribute.
+
+        Raises EncodeError, or KeyValueError where it stands in a key of an index that cannot hold it.
+        """
         try:
             if resolved.top_level:
-                return resolved.shape.encode_attribute(value, resolved.path)
+                wire = resolved.shape.encode_attribute(value, resolved.path)
+                if wire is not None:
+                    self._entity.check_key(str(resolved.attributes[0]), wire)
+                return wire
             return resolved.shape.encode(value, resolved.path)
         except EncodeError as error:
             msg = f"{self._entity.cls.__qualname__} {error}"
@@ -184,7 +190,8 @@ class UpdateCompiler(Compiler):
         if not resolved.top_level:
             msg = (
                 f"{self._where(action.field)}: {step}() changes sets that are fields of "
-                f"{self._entity.cls.__qualname__} itself, because inside of another value an empty set is stored as a list; set it as a whole"
+                f"{self._entity.cls.__qualname__} itself, because inside of another value an empty set is stored as a "
+                f"list; set it as a whole"
             )
             raise RequestError(msg)
         if self._field_aliases(resolved):
