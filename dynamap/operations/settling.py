@@ -5,7 +5,9 @@ The rules are in docs/writing-safely.md, "When the answer is lost".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from dynamap.errors import (
@@ -31,7 +33,8 @@ class Terms:
 
     *what* names it in messages, *existence* is what the caller asked of it: True for `if_exists`, False for
     `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted* says that the caller
-    permits it to be applied more than once, *conditioned* that there are conditions of the caller's beside the guard.
+    permits it to be applied more than once, *conditioned* that there are other conditions beside the guard. *assumed* are the fields
+    that must be as they were read, without which the keys of an index could not be computed.
     """
 
     what: str
@@ -43,6 +46,7 @@ class Terms:
     permitted: bool = False
     deletes: bool = False
     conditioned: bool = False
+    assumed: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +78,24 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
 
 
 def with_item(scope: Scope[Any], key: Item, what: str, answer: Answer) -> Plan[Answer]:
-    """The same answer with the item that the failed condition was about, None if there is none."""
+    """The same answer with the item that the failed condition was about, None if there is none.
+
+    Raises OutcomeUnknown if it cannot be read after a lost answer.
+    """
     if answer.seen is not None or answer.asked:
         return answer
     # some servers never send it, and then an absent item looks the same
-    seen = yield from read_item(scope.runtime, scope.table_name, key, what)
+    try:
+        seen = yield from read_item(scope.runtime, scope.table_name, key, what)
+    except DynamapError as error:
+        if not answer.ambiguous:
+            raise
+        # that the read failed says nothing about the attempt whose answer was lost
+        msg = (
+            f"{what}: an answer was lost, and the item could not be read to see whether the write was applied: "
+            f"read it before you repeat it"
+        )
+        raise OutcomeUnknown(msg) from error
     return replace(answer, seen=seen, asked=True)
 
 
@@ -134,6 +151,15 @@ def _blame(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
         return Settled(
             error=ItemNotFound(msg, entity=entity.cls, key=terms.values), callers=terms.existence is True
         )
+    if found is not None and terms.assumed:
+        now = entity.normalized({name: getattr(found, name) for name in terms.assumed})
+        changed = [name for name, value in entity.normalized(terms.assumed).items() if now[name] != value]
+        if changed:
+            msg = (
+                f"{terms.what}: {', '.join(changed)} is no longer as it was read, and part of an index; nothing was "
+                f"written: read it again, as retry_on_conflict does"
+            )
+            return Settled(error=VersionConflict(msg, seen=found))
     msg = f"{terms.what}: the condition does not hold; nothing was written"
     return Settled(error=ConditionFailed(msg, seen=found), callers=True, seen=found)
 
