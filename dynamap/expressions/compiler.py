@@ -141,13 +141,19 @@ class Compiler:
             return f"attribute_type({self._operand(node.field)}, {self.value({'S': node.kind})})"
         if isinstance(node, BeginsWith):
             resolved = self.resolve(node.field)
-            prefix = resolved.shape.normalize(node.prefix)
+            given: object = node.prefix
+            if not isinstance(given, (str, bytes, bytearray, memoryview)):
+                msg = f"{self._where(node.field)}: begins_with() takes a str or bytes; got {type(given).__name__}"
+                raise RequestError(msg)
+            prefix = resolved.shape.normalize(given)
             wire = {"S": prefix} if isinstance(prefix, str) else {"B": bytes(prefix)}
             return f"begins_with({self.path(resolved.attributes)}, {self.value(wire)})"
         if isinstance(node, Contains):
             resolved = self.resolve(node.field)
             container = unwrapped(resolved.shape)
-            element = container.element if isinstance(container, (ListOf, SetOf)) else container
+            holds_elements = isinstance(container, (ListOf, SetOf))
+            # a part of a text is brought into the stored form of the whole
+            element = container.element if holds_elements else resolved.shape
             item = self._encode_with(element, node.item, resolved)
             return f"contains({self.path(resolved.attributes)}, {self.value(item)})"
         if isinstance(node, Not):
@@ -161,13 +167,14 @@ class Compiler:
         if is_operand(node.right):
             return f"{left} {node.operator} {self._operand(node.right)}"
         wire = self._operand_value(node.left, node.right)
-        if _reads_like_absent(node.right):
+        if _is_nothing(node.right):
             if node.operator not in ("=", "<>"):
                 msg = (
                     f"{self._where(node.left)}: {node.operator} cannot compare with {_kind(node.right)}; "
                     f"use eq, ne, exists or not_exists"
                 )
                 raise RequestError(msg)
+        if self._reads_like_absent(node.left, node.right):
             stored = self.value(wire)
             if node.operator == "=":
                 text = f"attribute_not_exists({left}) OR {left} = {stored}"
@@ -203,8 +210,8 @@ class Compiler:
 
     def _membership(self, node: Membership, *, within: bool) -> str:
         operand = self._operand(node.operand)
-        absent = [candidate for candidate in node.candidates if _reads_like_absent(candidate)]
-        present = [candidate for candidate in node.candidates if not _reads_like_absent(candidate)]
+        absent = [each for each in node.candidates if self._reads_like_absent(node.operand, each)]
+        present = [each for each in node.candidates if not self._reads_like_absent(node.operand, each)]
         if len(node.candidates) > MOST_IN:
             msg = f"{self._where(node.operand)}: is_in() takes up to {MOST_IN} values; got {len(node.candidates)}"
             raise LimitExceeded(msg)
@@ -234,6 +241,15 @@ class Compiler:
             return _NULL
         resolved = self.resolve(beside)
         return self._encode_with(resolved.shape, value, resolved)
+
+    def _reads_like_absent(self, beside: object, value: object) -> bool:
+        """Whether a missing attribute would be read as this value: None or an empty set, where it is no other default."""
+        if not _is_nothing(value) or isinstance(beside, Size):
+            return False
+        resolved = self.resolve(beside)
+        if value is None and not resolved.shape.accepts(None):
+            return not resolved.shape.empty_when_absent
+        return resolved.shape.encode_attribute(value, resolved.path) is None
 
     def _encode_with(self, shape: Shape, value: object, resolved: Resolved) -> Wire:
         try:
@@ -279,8 +295,7 @@ def _operators(text: str) -> int:
     return len(_OPERATOR.findall(text)) - text.count(" BETWEEN ")
 
 
-def _reads_like_absent(value: object) -> bool:
-    """Whether a missing attribute would be read as this value."""
+def _is_nothing(value: object) -> bool:
     return value is None or (isinstance(value, (set, frozenset)) and not value)
 
 
