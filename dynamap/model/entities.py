@@ -15,7 +15,7 @@ from dynamap.model.keys import FieldKey, KeyPart
 from dynamap.model.layout import Layout
 from dynamap.model.templates import KeyMismatch
 
-__all__ = ["Entity", "Resolved"]
+__all__ = ["Entity", "Resolved", "wire_at"]
 
 M = TypeVar("M")
 
@@ -325,7 +325,7 @@ class Entity(Generic[M]):
     def decode_path(self, item: Mapping[str, Wire], resolved: Resolved, *, applied: bool = False) -> Any:
         """The value that stands at a path of an item. Raises ItemDecodeError."""
         try:
-            wire = _wire_at(item, resolved.attributes)
+            wire = wire_at(item, resolved.attributes)
             if resolved.top_level:
                 return resolved.shape.decode_attribute(wire, resolved.path)
             return None if wire is None else resolved.shape.decode(wire, resolved.path)
@@ -333,7 +333,8 @@ class Entity(Generic[M]):
             self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
 
 
-def _wire_at(item: Mapping[str, Wire], attributes: tuple[str | int, ...]) -> Wire | None:
+def wire_at(item: Mapping[str, Wire], attributes: tuple[str | int, ...]) -> Wire | None:
+    """What stands at a stored path of an item; None if nothing does."""
     here: Any = {"M": item}
     for step in attributes:
         inside = here.get("L" if isinstance(step, int) else "M")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typing_extensions import Self
@@ -10,6 +11,7 @@ from dynamap.errors import RequestError
 from dynamap.expressions import Compiler, Condition
 from dynamap.operations.base import Builder, Runtime, Scope, named
 from dynamap.operations.guards import Guard
+from dynamap.operations.index_keys import reads_as
 from dynamap.plan import Item
 
 __all__ = ["Conditioned"]
@@ -48,8 +50,18 @@ class Conditioned(Builder):
     def _compiler(self) -> Compiler:
         return Compiler(self._scope.entity)
 
+    def _assumptions(self) -> Mapping[str, Any]:
+        """Fields that must read as these values, beside the guard and the caller's conditions."""
+        return {}
+
+    def _is_conditioned(self) -> bool:
+        """Whether anything but the guard can fail."""
+        return bool(self._conditions or self._assumptions())
+
     def _condition_params(self, compiler: Compiler, guard: Guard) -> dict[str, Any]:
-        text = compiler.condition([*guard.texts(compiler, self._scope.entity), *self._conditions])
+        entity = self._scope.entity
+        assumed = [reads_as(compiler, entity, name, value) for name, value in self._assumptions().items()]
+        text = compiler.condition([*guard.texts(compiler, entity), *assumed, *self._conditions])
         if text is None:
             return {}
         return {"ConditionExpression": text, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}

@@ -10,6 +10,7 @@ from dynamap.errors import RequestError
 from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.guards import Guard, GuardKind, guard_of_version
+from dynamap.operations.index_keys import stored_item
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.writing import WriteSteps
 from dynamap.plan import Call, Item
@@ -101,7 +102,7 @@ class Put(_PutSteps[D, M, M], Write[D, M], Stores[M]):
     def __init__(self, scope: Scope[M], item: M) -> None:
         self._begin("put", scope, scope.entity.key_of(item), scope.entity.key_values(item))
         version = scope.entity.read_version(item) if scope.entity.version is not None else 0
-        self.__dict__.update(_item=scope.entity.encode(item), _read_version=version)
+        self.__dict__.update(_item=stored_item(scope.entity, item), _read_version=version)
 
     def returning_old(self) -> PutReturning[D, M, M | None]:
         """Answer the entity that was replaced, None if there was none."""

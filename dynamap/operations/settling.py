@@ -6,8 +6,7 @@ The rules are in docs/writing-safely.md, "When the answer is lost".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dynamap.errors import (
@@ -33,8 +32,8 @@ class Terms:
 
     *what* names it in messages, *existence* is what the caller asked of it: True for `if_exists`, False for
     `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted* says that the caller
-    permits it to be applied more than once, *conditioned* that there are other conditions beside the guard. *assumed* are the fields
-    that must be as they were read, without which the keys of an index could not be computed.
+    permits it to be applied more than once, *conditioned* that there are other conditions beside the guard. *assumed*
+    are the fields that must be as they were read, without which the keys of an index could not be computed.
     """
 
     what: str
@@ -46,7 +45,7 @@ class Terms:
     permitted: bool = False
     deletes: bool = False
     conditioned: bool = False
-    assumed: Mapping[str, Any] = MappingProxyType({})
+    assumed: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)

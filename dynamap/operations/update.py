@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from dynamap.errors import RequestError
@@ -11,7 +12,9 @@ from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard
+from dynamap.operations.index_keys import IndexChange, KeyChange, assignments, rewritten
 from dynamap.operations.item_size import check_item_size
+from dynamap.operations.settling import Terms
 from dynamap.operations.update_steps import ReturningSteps, UpdateSteps
 from dynamap.operations.updating import Updating
 from dynamap.plan import Call, Item
@@ -78,10 +81,31 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
     _difference: tuple[Change, ...]
     _attributes: Item
     _changed: M
+    _read: M
+    _index_changes: tuple[IndexChange, ...]
 
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
         del guard
-        return (), [(path, None if wire is None else compiler.value(wire)) for path, wire in self._difference]
+        guarded = _is_guarded(self._version_guard)
+        # of an item that another writer may have changed, what is to be absent is removed even if it was absent
+        keys = [
+            KeyChange(change.attribute, change.after)
+            for change in self._index_changes
+            if not (guarded and change.before == change.after)
+        ]
+        assigned: list[Assignment] = [
+            (path, None if wire is None else compiler.value(wire)) for path, wire in self._difference
+        ]
+        return (), assigned + assignments(compiler, keys)
+
+    def _assumptions(self) -> Mapping[str, Any]:
+        if _is_guarded(self._version_guard):
+            return {}
+        names = dict.fromkeys(name for change in self._index_changes for name in change.assumed)
+        return {name: getattr(self._read, name) for name in names}
+
+    def _terms(self, guard: Guard, moment: Moment) -> Terms:
+        return replace(super()._terms(guard, moment), assumed=self._assumptions())
 
     def _repeatable(self, guard: Guard) -> bool:
         return guard.is_version or not (self._conditions or guard.ignores_version)
@@ -120,10 +144,15 @@ class UpdateItem(Update[D, M]):
         super().__init__(scope, key, values, guard)
         self.__dict__.update(_read=item)
 
+    def _as_read(self) -> Mapping[str, Any]:
+        if not _is_guarded(self._version_guard):
+            return {}
+        fields = self._scope.entity.shape.fields
+        return {field.name: getattr(self._read, field.name) for field in fields if not field.extras}
+
     def _check_changeable(self, action: Action) -> None:
         super()._check_changeable(action)
-        guard = self._version_guard
-        if guard is None or not guard.is_version:
+        if not _is_guarded(self._version_guard):
             return
         field: Any = action.field
         parent: Any = self._read
@@ -146,6 +175,9 @@ class UpdateItem(Update[D, M]):
         if self._actions:
             msg = f"{self._what}: to() or set(), add() and the other steps, not both"
             raise RequestError(msg)
+        if self._given:
+            msg = f"{self._what}: to() knows the item that was read: leave out given()"
+            raise RequestError(msg)
         if not isinstance(changed, entity.cls):
             msg = f"{self._what}: to() takes another {entity.cls.__qualname__}; got {type(changed).__name__}"
             raise RequestError(msg)
@@ -158,7 +190,18 @@ class UpdateItem(Update[D, M]):
         attributes = entity.attributes(changed)
         differences = tuple(difference(entity, entity.attributes(self._read), attributes))
         kind: type[Rewrite[D, M]] = Rewrite
-        return self._become(kind, _difference=differences, _attributes=attributes, _changed=changed)
+        return self._become(
+            kind,
+            _difference=differences,
+            _attributes=attributes,
+            _changed=changed,
+            _index_changes=tuple(rewritten(entity, self._read, changed)),
+        )
+
+
+def _is_guarded(guard: Guard | None) -> bool:
+    """Whether the stored item is the one that was read, or nothing is written."""
+    return guard is not None and guard.is_version
 
 
 def _inside(value: Any, step: str | int) -> Any:

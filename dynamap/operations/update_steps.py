@@ -5,6 +5,7 @@ from __future__ import annotations
 from builtins import set as Set  # the builder's own method is called set  # noqa: N812
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import Self
@@ -26,6 +27,7 @@ from dynamap.expressions import (
 from dynamap.expressions import Set as SetAction
 from dynamap.markers import D
 from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.index_keys import KnownFields, assignments
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.updating import Updating
 from dynamap.plan import Call, Item
@@ -44,6 +46,7 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     """What an update or upsert changes: every step answers a changed copy."""
 
     _actions: tuple[Action, ...]
+    _given: Mapping[str, Any] = MappingProxyType({})
 
     def set(self, field: Field[T], value: T | Value[T], /) -> Self:
         """Set a field to a value, to another field, or to a sum of two.
@@ -119,6 +122,30 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
         self._check_any(items, "prepend() takes the items to prepend")
         return self._with(Append(field, items, in_front=True))
 
+    def given(self, **fields: object) -> Self:
+        """Say what other fields hold, where keys of an index are made of them and of what changes.
+
+        It is written only if they do: failing, `ConditionFailed`. Raises RequestError for what is no field, and for
+        fields of the key and the version, which are known.
+        """
+        self._check_any(list(fields), "given() names fields and what they hold, such as given(status=...)")
+        entity = self._scope.entity
+        for name, value in fields.items():
+            described = entity.shape.by_name.get(name)
+            if described is None or not described.stored or described.extras:
+                msg = (
+                    f"{self._what}: given() takes stored fields; {entity.cls.__qualname__} has no {name!r}: its fields "
+                    f"are {', '.join(entity.shape.by_name)}"
+                )
+                raise RequestError(msg)
+            if name in entity.key_fields or name == entity.version:
+                remedy = "if_version(n)" if name == entity.version else "leave it out"
+                msg = f"{self._what}: given() takes what is not known yet, not {name}: {remedy}"
+                raise RequestError(msg)
+            compiler = self._compiler()
+            compiler.stored(value, compiler.resolve(Field[Any](entity.cls, (name,))))
+        return self._copy(_given={**self._given, **fields})
+
     def _check_any(self, given: Sequence[Any], expected: str) -> None:
         if not given:
             msg = f"{self._what}: {expected}; got nothing"
@@ -149,8 +176,19 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     # ---- compiling
 
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
-        del compiler, guard
-        return self._actions, []
+        del guard
+        return self._actions, assignments(compiler, self._known_fields(compiler).updated())
+
+    def _as_read(self) -> Mapping[str, Any]:
+        """The fields of an item that is guarded by the version that was read."""
+        return {}
+
+    def _known_fields(self, compiler: UpdateCompiler) -> KnownFields:
+        known = {**self._as_read(), **self._values, **self._given}
+        return KnownFields.of(self._what, self._scope.entity, known, self._actions, compiler)
+
+    def _assumptions(self) -> Mapping[str, Any]:
+        return self._given
 
     def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
         del guard
@@ -197,7 +235,7 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
             isinstance(action, (Add, Append)) or (isinstance(action, SetAction) and isinstance(action.value, Value))
             for action in self._actions
         )
-        return not (relative or self._conditions or guard.ignores_version)
+        return not (relative or self._is_conditioned() or guard.ignores_version)
 
     # ---- other answers
 

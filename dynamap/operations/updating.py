@@ -115,7 +115,7 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
 
     def _changed_meanwhile(self, guard: Guard, answer: Answer) -> bool:
         """Whether the item that was asked for after a failed condition is another than the one that failed it."""
-        if not answer.asked or self._conditions:
+        if not answer.asked or self._is_conditioned():
             return False
         if answer.seen is None:
             return guard.kind is GuardKind.ANYTHING

@@ -12,6 +12,7 @@ from dynamap.markers import D, Write
 from dynamap.operations.base import Scope
 from dynamap.operations.creation import check_complete, creation
 from dynamap.operations.guards import Guard, GuardKind, guard_of_version
+from dynamap.operations.index_keys import assignments
 from dynamap.operations.update_steps import ReturningSteps, UpdateSteps
 from dynamap.plan import Item
 
@@ -47,10 +48,11 @@ class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
         if guard.is_version:
             # it exists, or nothing is written
-            return self._actions, []
+            return super()._changes(compiler, guard)
         entity = self._scope.entity
         check_complete(compiler, entity, self._actions, self._what)
-        return self._actions, list(creation(compiler, entity, self._key, self._values, self._actions))
+        created = list(creation(compiler, entity, self._key, self._values, self._actions))
+        return self._actions, created + assignments(compiler, self._known_fields(compiler).upserted())
 
 
 class UpsertReturning(ReturningSteps[D, M, R_co], _UpsertSteps[D, M, R_co]):

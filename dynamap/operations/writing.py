@@ -180,7 +180,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             self._scope.entity,
             guard,
             versioned=guard.is_version or (guard.kind is GuardKind.ABSENT and self._existence is None),
-            conditioned=bool(self._conditions),
+            conditioned=self._is_conditioned(),
             stored=lambda: self._known_result(call, guard, moment),
         )
 
@@ -208,7 +208,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             write_id=moment.write_id if self._write_id(moment, guard) else None,
             # of versions nothing is permitted: a conflict that may be the write's own would be run again
             permitted=self._repeat == "at_least_once" and not guard.is_version,
-            conditioned=bool(self._conditions),
+            conditioned=self._is_conditioned(),
         )
 
     def _old_value_lost(self) -> OutcomeUnknown:
