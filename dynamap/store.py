@@ -242,7 +242,7 @@ class Store(Generic[D]):
         self: Store[Async], *, read_capacity: int | None = None, write_capacity: int | None = None
     ) -> None: ...
     def create_table(self, *, read_capacity: int | None = None, write_capacity: int | None = None) -> Any:
-        """Create the table and wait until it is ACTIVE.
+        """Create the table with its indexes, wait until it is ACTIVE, and switch its TTL on.
 
         On demand, or provisioned with both capacities, in units per second. RequestError for a name or capacity that
         DynamoDB does not take; ServiceError with the code ResourceInUseException if there is such a table.
@@ -250,7 +250,7 @@ class Store(Generic[D]):
         params = create_params(
             self._table, self._name, read_capacity=read_capacity, write_capacity=write_capacity
         )
-        return self._runtime.driver.run(create_table(self._runtime, params))
+        return self._runtime.driver.run(create_table(self._runtime, params, ttl=self._table.layout.ttl))
 
     @overload
     def delete_table(self: Store[Sync]) -> None: ...

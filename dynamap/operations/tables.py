@@ -39,8 +39,8 @@ class _Waiting:
         return Sleep(seconds)
 
 
-def create_table(runtime: Runtime, params: dict[str, Any]) -> Plan[None]:
-    """Create the table and wait until it is ACTIVE.
+def create_table(runtime: Runtime, params: dict[str, Any], *, ttl: str | None = None) -> Plan[None]:
+    """Create the table, wait until it is ACTIVE, and switch on its TTL.
 
     One of this name that is being deleted is waited for; one that stays is a ServiceError with the code
     ResourceInUseException.
@@ -69,6 +69,32 @@ def create_table(runtime: Runtime, params: dict[str, Any]) -> Plan[None]:
             continue
         break
     while (yield from _status(runtime, name, what)) != "ACTIVE":
+        yield waiting.pause()
+    if ttl is not None:
+        yield from _enable_ttl(runtime, name, ttl, f"TTL of table {name}", waiting)
+
+
+def _enable_ttl(runtime: Runtime, name: str, attribute: str, what: str, waiting: _Waiting) -> Plan[None]:
+    """Let items expire by this attribute; the service may take an hour to begin, which is not waited for.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTimeToLive.html
+    """
+    specification = {"Enabled": True, "AttributeName": attribute}
+    call = Call("UpdateTimeToLive", {"TableName": name, "TimeToLiveSpecification": specification})
+    while True:
+        try:
+            yield from write(runtime, call, what, Repeat.SAFELY)
+        except OutcomeUnknown:
+            # a repetition is refused where it is on already
+            reply = yield from read(runtime, Call("DescribeTimeToLive", {"TableName": name}), what)
+            found = reply.get("TimeToLiveDescription", {})
+            if found.get("AttributeName") == attribute and found.get("TimeToLiveStatus") in ("ENABLED", "ENABLING"):
+                return
+        except ServiceError as error:
+            if error.code not in (_IN_USE, _TOO_MANY):
+                raise
+        else:
+            return
         yield waiting.pause()
 
 
