@@ -52,7 +52,9 @@ class Note:
     lines: list[int] = attrs.field(factory=list[int])
     steps: tuple[str, ...] = ("start",)
     pair: tuple[int, int] = (0, 0)
-    names: Annotated[set[str], Normalize(lambda names: {each.lower() for each in names})] = attrs.field(factory=set[str])
+    names: Annotated[set[str], Normalize(lambda names: {each.lower() for each in names})] = attrs.field(
+        factory=set[str]
+    )
     prices: dict[str, Decimal] = attrs.field(factory=dict[str, Decimal])
     visits: Annotated[int, Attribute("v", aliases=("n", "old.v"))] = 0
     history: Annotated[list[int], Attribute("h", aliases=("log",))] = attrs.field(factory=list[int])
@@ -197,8 +199,8 @@ def test_steps_answer_copies() -> None:
 
 WHAT = "update of Note id='n': "
 FIELDS = (
-    "id, title, size, score, price, weight, text, tags, codes, lines, steps, pair, names, prices, visits, history, marks, "
-    "home, office, any"
+    "id, title, size, score, price, weight, text, tags, codes, lines, steps, pair, names, prices, visits, history, "
+    "marks, home, office, any"
 )
 REFUSED: list[tuple[str, Step, type[DynamapError], str]] = [
     ("nothing removed", lambda u: u.remove(), RequestError, f"{WHAT}remove() names the fields to remove; got nothing"),
@@ -260,8 +262,10 @@ REFUSED: list[tuple[str, Step, type[DynamapError], str]] = [
         "a field that every item has",
         lambda u: u.remove(F(Note.title)),
         RequestError,
-        f"{WHAT}title is neither optional nor has it a default, so an item without it could not be read: "
-        f"set it to another value",
+        (
+            f"{WHAT}title is neither optional nor has it a default, so an item without it could not be read: "
+            f"set it to another value"
+        ),
     ),
     (
         "missing set to nothing",
@@ -321,22 +325,28 @@ REFUSED: list[tuple[str, Step, type[DynamapError], str]] = [
         "a nested set",
         lambda u: u.add(F(Note, lambda n: n.office.tags), "a").params(),
         RequestError,
-        "Note.office.tags: add() changes sets that are fields of Note itself, because inside of another value an empty "
-        "set is stored as a list; set it as a whole",
+        (
+            "Note.office.tags: add() changes sets that are fields of Note itself, because inside of another value an empty "
+            "set is stored as a list; set it as a whole"
+        ),
     ),
     (
         "discard from a nested set",
         lambda u: u.discard(F(Note, lambda n: n.office.tags), "a").params(),
         RequestError,
-        "Note.office.tags: discard() changes sets that are fields of Note itself, because inside of another value an "
-        "empty set is stored as a list; set it as a whole",
+        (
+            "Note.office.tags: discard() changes sets that are fields of Note itself, because inside of another value an "
+            "empty set is stored as a list; set it as a whole"
+        ),
     ),
     (
         "a set with aliases",
         lambda u: u.discard(F(Note.marks), "a").params(),
         RequestError,
-        "Note.marks: discard() would miss what is stored under an alias of the field; read the item and update it as a "
-        "whole, with update(item).to(changed)",
+        (
+            "Note.marks: discard() would miss what is stored under an alias of the field; read the item and update it as a "
+            "whole, with update(item).to(changed)"
+        ),
     ),
     (
         "a list as an element",
@@ -450,8 +460,10 @@ PARENTS: list[tuple[str, Step, str]] = [
     (
         "several",
         lambda u: u.remove(F(Note, lambda n: n.prices["a"])).set(F(Note, lambda n: n.office.city), "x"),
-        f"{WHAT}the item has not all of prices, office, and nothing can be changed inside of what is not there: "
-        f"set that as a whole first",
+        (
+            f"{WHAT}the item has not all of prices, office, and nothing can be changed inside of what is not there: "
+            f"set that as a whole first"
+        ),
     ),
 ]
 
