@@ -326,8 +326,8 @@ REFUSED: list[tuple[str, Step, type[DynamapError], str]] = [
         lambda u: u.add(F(Note, lambda n: n.office.tags), "a").params(),
         RequestError,
         (
-            "Note.office.tags: add() changes sets that are fields of Note itself, because inside of another value an empty "
-            "set is stored as a list; set it as a whole"
+            "Note.office.tags: add() changes sets that are fields of Note itself, because inside of another value an "
+            "empty set is stored as a list; set it as a whole"
         ),
     ),
     (
@@ -335,8 +335,8 @@ REFUSED: list[tuple[str, Step, type[DynamapError], str]] = [
         lambda u: u.discard(F(Note, lambda n: n.office.tags), "a").params(),
         RequestError,
         (
-            "Note.office.tags: discard() changes sets that are fields of Note itself, because inside of another value an "
-            "empty set is stored as a list; set it as a whole"
+            "Note.office.tags: discard() changes sets that are fields of Note itself, because inside of another value "
+            "an empty set is stored as a list; set it as a whole"
         ),
     ),
     (
@@ -344,8 +344,8 @@ REFUSED: list[tuple[str, Step, type[DynamapError], str]] = [
         lambda u: u.discard(F(Note.marks), "a").params(),
         RequestError,
         (
-            "Note.marks: discard() would miss what is stored under an alias of the field; read the item and update it as a "
-            "whole, with update(item).to(changed)"
+            "Note.marks: discard() would miss what is stored under an alias of the field; read the item and update it "
+            "as a whole, with update(item).to(changed)"
         ),
     ),
     (
