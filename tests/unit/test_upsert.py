@@ -163,8 +163,8 @@ INCOMPLETE: list[tuple[str, Callable[[], Any], str, tuple[str, ...]]] = [
         "two fields are missing",
         lambda: store_of(Table("pairs", [Pair])).of(Pair).upsert(id="p"),
         (
-            "upsert of Pair id='p': it may create the item, which would lack one, two: set them, or update() an item that "
-            "exists"
+            "upsert of Pair id='p': it may create the item, which would lack one, two: set them, or update() an item "
+            "that exists"
         ),
         ("one", "two"),
     ),
@@ -172,8 +172,8 @@ INCOMPLETE: list[tuple[str, Callable[[], Any], str, tuple[str, ...]]] = [
         "a nested path",
         lambda: users().set(F(User.name), "x").set(F(User, lambda u: u.home.city if u.home else ""), "y"),
         (
-            f"{WHAT}which would have no home to change home.city inside of: set home as a whole, or update() an item that "
-            f"exists"
+            f"{WHAT}which would have no home to change home.city inside of: set home as a whole, or update() an item "
+            f"that exists"
         ),
         ("home",),
     ),
@@ -199,8 +199,8 @@ INCOMPLETE: list[tuple[str, Callable[[], Any], str, tuple[str, ...]]] = [
         "sets whose default is not empty",
         lambda: store_of(Tables).of(Labels).upsert(id="x"),
         (
-            f"{LABELS}but a default for labels, flags would change an item that exists where the set is empty: give them "
-            f"with set() or set_if_missing(), or update() an item that exists"
+            f"{LABELS}but a default for labels, flags would change an item that exists where the set is empty: give "
+            f"them with set() or set_if_missing(), or update() an item that exists"
         ),
         ("labels", "flags"),
     ),
@@ -208,8 +208,8 @@ INCOMPLETE: list[tuple[str, Callable[[], Any], str, tuple[str, ...]]] = [
         "one such set",
         lambda: store_of(Tables).of(Labels).upsert(id="x").set(F(Labels.flags), None),
         (
-            f"{LABELS}but a default for labels would change an item that exists where the set is empty: give it with set() "
-            f"or set_if_missing(), or update() an item that exists"
+            f"{LABELS}but a default for labels would change an item that exists where the set is empty: give it with "
+            f"set() or set_if_missing(), or update() an item that exists"
         ),
         ("labels",),
     ),
@@ -248,8 +248,8 @@ REFUSED: list[tuple[str, Callable[[], Any], type[DynamapError], str]] = [
         lambda: docs().set(F(Doc.title), "x").params(),
         UnguardedWrite,
         (
-            "upsert of Doc id='d': the type is versioned, so a keyed write says if_version(n) or ignore_version(); better, "
-            "pass the item that was read"
+            "upsert of Doc id='d': the type is versioned, so a keyed write says if_version(n) or ignore_version(); "
+            "better, pass the item that was read"
         ),
     ),
     (
@@ -374,7 +374,8 @@ def test_version_0_over_a_stored_item_is_a_conflict(item: Any, seen: Doc) -> Non
     assert isinstance(driven.error, VersionConflict)
     assert driven.error.seen == seen
     assert str(driven.error) == (
-        "upsert of Doc id='d': version 0 means a new item, but one is stored already; nothing was written: read it first"
+        "upsert of Doc id='d': version 0 means a new item, but one is stored already; nothing was written: read it "
+        "first"
     )
 
 
