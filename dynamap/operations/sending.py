@@ -93,10 +93,9 @@ def write(runtime: Runtime, call: Call, what: str, repeat: Repeat) -> Plan[Answe
                 return Answer(None, condition_failed=True, seen=failed.item, ambiguous=attempts.ambiguous, cause=failed)
             if verdict is Verdict.APPLIED:
                 return Answer(None, ambiguous=attempts.ambiguous, cause=failed)
-            pause = attempts.pause(failed, verdict)
             if verdict is Verdict.AMBIGUOUS and repeat is Repeat.NEVER:
-                attempts.give_up(failed, verdict)
-            yield pause
+                attempts.lose(failed)
+            yield attempts.pause(failed, verdict)
         else:
             attempts.succeeded()
             return Answer(reply, ambiguous=attempts.ambiguous)
@@ -159,7 +158,7 @@ class _Attempts:
         if left is None or left > 0:
             return
         if self._lost is not None and self._done == "written":
-            self._unknown(self._lost)
+            self.lose(self._lost)
         msg = f"{self._what}: the deadline is over, and nothing was {self._done}"
         raise DeadlineExceeded(msg) from self._lost
 
@@ -186,7 +185,7 @@ class _Attempts:
     def give_up(self, failed: CallFailed, verdict: Verdict) -> NoReturn:
         """Raise what the last attempt was, or OutcomeUnknown after a lost answer."""
         if self._lost is not None and self._done == "written":
-            self._unknown(self._lost)
+            self.lose(self._lost)
         cause = failed.__cause__ or failed
         error: DynamapError
         if verdict is Verdict.THROTTLED:
@@ -203,7 +202,8 @@ class _Attempts:
             error = ServiceError(msg, code=failed.code, message=failed.message)
         raise error from cause
 
-    def _unknown(self, lost: CallFailed) -> NoReturn:
+    def lose(self, lost: CallFailed) -> NoReturn:
+        """Raise OutcomeUnknown: this answer was lost, and there is no further attempt."""
         msg = (
             f"{self._what}: the answer was lost ({lost.code}), so the write may or may not have been applied: "
             f"read the item before you repeat it"

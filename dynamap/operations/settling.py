@@ -5,7 +5,8 @@ The rules are in docs/writing-safely.md, "When the answer is lost".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +24,7 @@ from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, read_item
 from dynamap.plan import Item, Plan
 
-__all__ = ["Settled", "Terms", "settle", "with_item"]
+__all__ = ["Settled", "Terms", "chained", "settle", "with_item"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,15 @@ def with_item(scope: Scope[Any], key: Item, what: str, answer: Answer) -> Plan[A
         )
         raise OutcomeUnknown(msg) from error
     return replace(answer, seen=seen, asked=True)
+
+
+@contextmanager
+def chained(answer: Answer) -> Generator[None, None, None]:
+    """Whatever OutcomeUnknown is raised inside was caused by the failure of this answer."""
+    try:
+        yield
+    except OutcomeUnknown as error:
+        raise error from _cause(answer)
 
 
 def _cause(answer: Answer) -> BaseException | None:

@@ -14,7 +14,7 @@ from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope
 from dynamap.operations.conditioned import Conditioned
 from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, Repeat, read_item, transact, write
-from dynamap.operations.settling import Settled, Terms, settle
+from dynamap.operations.settling import Settled, Terms, chained, settle
 from dynamap.outcomes import only_contention, reason_of
 from dynamap.plan import Call, Item, Plan
 
@@ -155,10 +155,12 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         if not answer.condition_failed:
             if self._repeat == "exactly_once":
                 return ((yield from self._result_of_transaction(guard, moment, call)),)
-            return (self._unread_result(call),)
+            with chained(answer):
+                return (self._unread_result(call),)
         settled = yield from settle(self._scope, self._terms(guard, moment), answer)
         if settled.item is not None:
-            return (self._resolved_result(settled.item, call),)
+            with chained(answer):
+                return (self._resolved_result(settled.item, call),)
         return settled
 
     # ---- as a part of a transaction
