@@ -90,7 +90,6 @@ class Entity(Generic[M]):
 
     def _check(self) -> None:
         owner = self.cls.__qualname__
-        stored: dict[str, str] = {}
         for field in self.shape.fields:
             if not field.stored or field.extras:
                 continue
@@ -100,11 +99,6 @@ class Entity(Generic[M]):
                     f'the field another name with Annotated[..., Attribute("...")], or the table other names'
                 )
                 raise ModelError(msg)
-            if field.attribute in stored:
-                other = stored[field.attribute]
-                msg = f"{owner}: the fields {other} and {field.name} are both stored as {field.attribute!r}"
-                raise ModelError(msg)
-            stored[field.attribute] = field.name
         self._check_single("version", self.version)
         self._check_single("TTL", self.ttl)
         if self.version is not None and self._fields[self.version].shape.kind != "int":
