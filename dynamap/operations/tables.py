@@ -61,6 +61,7 @@ def create_table(runtime: Runtime, params: dict[str, Any], *, ttl: str | None = 
         except OutcomeUnknown:
             # its answer was lost: the next look at the table tells
             if (yield from _status(runtime, name, what)) is None:
+                yield waiting.pause()
                 continue
         except ServiceError as error:
             if error.code != _TOO_MANY:
@@ -110,7 +111,7 @@ def delete_table(runtime: Runtime, name: str) -> Plan[None]:
             try:
                 yield from write(runtime, Call("DeleteTable", {"TableName": name}), what, Repeat.SAFELY)
             except OutcomeUnknown:
-                continue
+                pass  # its answer was lost: the next look at the table tells
             except ServiceError as error:
                 if error.code not in (_IN_USE, _NOT_FOUND, _TOO_MANY):
                     raise
