@@ -11,6 +11,7 @@ import attrs
 from dynamap.codec.failures import DecodeFailure, Wire, refusal, with_article
 from dynamap.codec.fields import ClassField
 from dynamap.codec.paths import Path
+from dynamap.codec.pydantic_classes import Builder, builder_for
 from dynamap.codec.shapes import Shape, refuse_depth
 
 __all__ = ["ClassShape", "FieldShape"]
@@ -51,6 +52,8 @@ def _init_names(fields: tuple[FieldShape, ...]) -> set[str]:
 
 def _calls_init(cls: type[Any], fields: tuple[FieldShape, ...]) -> bool:
     """Tell whether `cls(...)` can be called with all fields that claim to be its parameters, and nothing else."""
+    if builder_for(cls) is not None:
+        return False
     parameter = inspect.Parameter
     parameters = inspect.signature(cls).parameters
     several = {parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD}
@@ -65,6 +68,8 @@ def _calls_init(cls: type[Any], fields: tuple[FieldShape, ...]) -> bool:
 
 def _set_afterwards(cls: type[Any], fields: tuple[FieldShape, ...]) -> tuple[FieldShape, ...]:
     """Give all fields if `__init__` computes or may change some of them, else none."""
+    if builder_for(cls) is not None:
+        return ()
     hooked = hasattr(cls, "__post_init__") or hasattr(cls, "__attrs_post_init__")
     computed = any(not field.field.init for field in fields)
     more = set(inspect.signature(cls).parameters) - _init_names(fields)
@@ -73,11 +78,12 @@ def _set_afterwards(cls: type[Any], fields: tuple[FieldShape, ...]) -> tuple[Fie
 
 @attrs.frozen(eq=False, repr=False)
 class ClassShape(Shape):
-    """An attrs class, dataclass or NamedTuple, stored as M, or as an item if it is an entity.
+    """An attrs class, dataclass, pydantic model or NamedTuple, stored as M, or as an item if it is an entity.
 
     Only instances of the very class are taken: those of a subclass would not come back as what they are. Instances are
     built by `__init__` where it can be called with the fields alone (`calls_init`), else without it. Where `__init__`
-    or its hook computes fields, all are set afterwards (`set_afterwards`): stored values come back exactly.
+    or its hook computes fields, all are set afterwards (`set_afterwards`): stored values come back exactly. Classes
+    whose `__init__` validates have a `builder` instead, which does all that.
     """
 
     cls: type[Any]
@@ -94,9 +100,14 @@ class ClassShape(Shape):
     set_afterwards: tuple[FieldShape, ...] = attrs.field(
         init=False, default=attrs.Factory(lambda self: _set_afterwards(self.cls, self.fields), takes_self=True)
     )
+    builder: Builder | None = attrs.field(
+        init=False, default=attrs.Factory(lambda self: builder_for(self.cls), takes_self=True)
+    )
     _known: frozenset[str] = attrs.field(
         init=False, default=attrs.Factory(lambda self: _known_attributes(self.fields), takes_self=True)
     )
+    derived: dict[str, Any] = attrs.field(init=False, factory=dict[str, Any])
+    """What is made of the shape once and kept with it, such as generated code."""
 
     def __repr__(self) -> str:
         return f"ClassShape({self.cls.__qualname__})"
@@ -122,13 +133,19 @@ class ClassShape(Shape):
     def can_lack(self, name: str) -> bool:
         """Tell whether an item can be read that has no attribute for this field."""
         field = self.by_name[name]
-        if field.shape.empty_when_absent or field.field.has_default or (self.calls_init and not field.field.init):
+        if field.shape.empty_when_absent or field.field.has_default or self.computes(field):
             return True
         try:
             field.shape.decode_attribute(None)
         except DecodeFailure:
             return False
         return True
+
+    def computes(self, field: FieldShape) -> bool:
+        """Tell whether the class itself gives the field a value when an instance is built."""
+        if field.field.init:
+            return False
+        return self.calls_init or (self.builder is not None and self.builder.runs_hook(self.cls))
 
     def at(self, step: Any) -> tuple[str | int, Shape]:
         field = self.by_name.get(step) if isinstance(step, str) else None
@@ -226,7 +243,7 @@ class ClassShape(Shape):
         if field.shape.empty_when_absent:
             values[field.name] = field.shape.decode_attribute(None, inside)
             return
-        if field.field.has_default or (self.calls_init and not field.field.init):
+        if field.field.has_default or self.computes(field):
             return
         try:
             values[field.name] = field.shape.decode_attribute(None, inside)
@@ -241,6 +258,8 @@ class ClassShape(Shape):
         return field.shape.decode({"M": unknown}, (*path, field.name))
 
     def _build(self, values: Mapping[str, Any], path: Path) -> Any:
+        if self.builder is not None:
+            return self._build_unvalidated(self.builder, values, path)
         if not self.calls_init:
             return self._restore(values)
         given = [field for field in self.fields if field.field.init and field.name in values]
@@ -248,12 +267,20 @@ class ClassShape(Shape):
         try:
             instance = self.cls(**arguments)
         except Exception as error:
-            problem = f"{self.kind}() refused the stored values with {type(error).__name__}"
-            raise DecodeFailure(path, problem) from error
+            raise self._refused(error, path) from error
         for field in self.set_afterwards:
             if field.name in values:
                 object.__setattr__(instance, field.name, values[field.name])
         return instance
+
+    def _build_unvalidated(self, builder: Builder, values: Mapping[str, Any], path: Path) -> Any:
+        try:
+            return builder.build(self.cls, [field.field for field in self.fields], values)
+        except Exception as error:
+            raise self._refused(error, path) from error
+
+    def _refused(self, error: Exception, path: Path) -> DecodeFailure:
+        return DecodeFailure(path, f"{self.kind}() refused the stored values with {type(error).__name__}")
 
     def _restore(self, values: Mapping[str, Any]) -> Any:
         instance = object.__new__(self.cls)

@@ -1,0 +1,123 @@
+"""What is generated for a class, made when it is first used, and kept with the class's shape."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from threading import RLock
+from typing import Any, Protocol
+
+from dynamap.codec.classes import ClassShape
+from dynamap.codec.failures import Wire
+from dynamap.codec.generated.decoders import item_decoder, struct_decoder
+from dynamap.codec.generated.encoders import item_encoder
+from dynamap.codec.generated.structs import Structs
+from dynamap.codec.generated.values import item_from_json
+
+__all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "compiled"]
+
+_NOTHING: frozenset[str] = frozenset()
+_lock = RLock()
+
+
+class ItemEncoder(Protocol):
+    """From an instance to its item."""
+
+    def __call__(self, instance: Any, ignore: frozenset[str] = ...) -> dict[str, Wire]: ...
+
+
+class ItemDecoder(Protocol):
+    """From an item to the instance."""
+
+    def __call__(self, item: Any, known: Mapping[str, Any] | None = None, ignore: frozenset[str] = ...) -> Any: ...
+
+
+class CompiledClass:
+    """The generated encoder and decoders of one class; each is made when it is first called.
+
+    `encode_item(instance, ignore)` and `decode_item(item, known, ignore)` give and raise exactly what those of the
+    shape do, on items as boto3's low-level client has them. `decode_struct(raw, known, ignore)` does the same for what
+    `msgspec.json.decode(body, type=raw_type)` gives, with bytes in base64 in the body. Where msgspec refuses a body,
+    decode it without a type and hand `item_from_json(item)` to `decode_item`, which says what is wrong, if anything.
+    """
+
+    encode_item: ItemEncoder
+    decode_item: ItemDecoder
+    decode_struct: ItemDecoder
+
+    def __init__(self, shape: ClassShape) -> None:
+        self.shape = shape
+        self._structs = Structs()
+        self._raw_type: Any = None
+        self.encode_item = self._first_encode_item
+        self.decode_item = self._first_decode_item
+        self.decode_struct = self._first_decode_struct
+
+    def __repr__(self) -> str:
+        return f"CompiledClass({self.shape.cls.__qualname__})"
+
+    @property
+    def raw_type(self) -> Any:
+        """The type for msgspec: a Struct in which a missing attribute is `msgspec.UNSET`, or a dict.
+
+        A dict is needed for a class that keeps unknown attributes (`Extras`), and for names that msgspec cannot take.
+        """
+        if self._raw_type is None:
+            with _lock:
+                if self._raw_type is None:
+                    self._raw_type = self._structs.struct(self.shape) if self._uses_structs() else dict[str, Any]
+        return self._raw_type
+
+    @property
+    def raw_fields(self) -> Mapping[str, str] | None:
+        """The field of `raw_type` for each attribute and each older name of one; None if it is a dict."""
+        return self._structs.fields(self.shape) if self._uses_structs() else None
+
+    def _uses_structs(self) -> bool:
+        return self._structs.has_struct(self.shape) and not _interpreted()
+
+    # The first call replaces itself. Whoever still holds on to it gets what the replacement gives.
+
+    def _first_encode_item(self, instance: Any, ignore: frozenset[str] = _NOTHING) -> dict[str, Wire]:
+        with _lock:
+            if self.encode_item == self._first_encode_item:
+                self.encode_item = self._interpret_instance if _interpreted() else item_encoder(self.shape)
+        return self.encode_item(instance, ignore)
+
+    def _first_decode_item(
+        self, item: Any, known: Mapping[str, Any] | None = None, ignore: frozenset[str] = _NOTHING
+    ) -> Any:
+        with _lock:
+            if self.decode_item == self._first_decode_item:
+                self.decode_item = self.shape.decode_item if _interpreted() else item_decoder(self.shape)
+        return self.decode_item(item, known, ignore)
+
+    def _first_decode_struct(
+        self, item: Any, known: Mapping[str, Any] | None = None, ignore: frozenset[str] = _NOTHING
+    ) -> Any:
+        with _lock:
+            if self.decode_struct == self._first_decode_struct:
+                structs = self._uses_structs()
+                self.decode_struct = struct_decoder(self.shape, self._structs) if structs else self._decode_json
+        return self.decode_struct(item, known, ignore)
+
+    def _interpret_instance(self, instance: Any, ignore: frozenset[str] = _NOTHING) -> dict[str, Wire]:
+        return self.shape.encode_item(instance, (), ignore)
+
+    def _decode_json(
+        self, item: Any, known: Mapping[str, Any] | None = None, ignore: frozenset[str] = _NOTHING
+    ) -> Any:
+        return self.decode_item(item_from_json(item), known, ignore)
+
+
+def _interpreted() -> bool:
+    return os.environ.get("DYNAMAP_INTERPRETER") == "1"
+
+
+def compiled(shape: ClassShape) -> CompiledClass:
+    """Give what is generated for the class of this shape, always the same object; nothing is generated yet."""
+    found: CompiledClass | None = shape.derived.get("compiled")
+    if found is None:
+        with _lock:
+            found = shape.derived.setdefault("compiled", CompiledClass(shape))
+    return found
