@@ -79,7 +79,7 @@ def entity(
     class has in the table's indexes. `abstract=True` makes a base class for other entities. The rest is as attrs has
     it. Raises ModelError where the declaration cannot work.
     """
-    declared = Declaration(name, pk, sk, version, tuple(aliases), abstract, ttl, tuple(indexes))
+    declared = Declaration(name, pk, sk, version, _aliases_of(aliases), abstract, ttl, tuple(indexes))
 
     def decorate(cls: C) -> C:
         if "__attrs_attrs__" in cls.__dict__ or "__dataclass_fields__" in cls.__dict__:
@@ -129,7 +129,7 @@ def mapped(
 
     The arguments are those of `entity`. Raises ModelError where the declaration cannot work.
     """
-    declared = Declaration(name, pk, sk, version, tuple(aliases), ttl=ttl, indexes=tuple(indexes))
+    declared = Declaration(name, pk, sk, version, _aliases_of(aliases), ttl=ttl, indexes=tuple(indexes))
 
     def decorate(cls: type[M]) -> type[M]:
         anything: Any = cls
@@ -144,6 +144,14 @@ def mapped(
         return cls
 
     return decorate
+
+
+def _aliases_of(aliases: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(aliases, str):
+        # a text is a sequence of texts too: its letters
+        msg = f"aliases={aliases!r} is one text: write aliases=({aliases!r},)"
+        raise ModelError(msg)
+    return tuple(aliases)
 
 
 def _check(cls: type, declared: Declaration, *, decorator: str) -> None:

@@ -99,13 +99,32 @@ class Entity(Generic[M]):
                     f'the field another name with Annotated[..., Attribute("...")], or the table other names'
                 )
                 raise ModelError(msg)
+            for alias in field.aliases:
+                if alias in (*self._taken(), *(key.name for key in self.layout.keys)):
+                    msg = (
+                        f"{owner}.{field.name} has the alias {alias!r}, which the table uses for itself: leave the alias "
+                        f"out, or give the table other names"
+                    )
+                    raise ModelError(msg)
         self._check_single("version", self.version)
         self._check_single("TTL", self.ttl)
-        if self.version is not None and self._fields[self.version].shape.kind != "int":
-            msg = f"{owner}.{self.version} is the version, so it must be an int: write `{self.version}: int = 0`"
-            raise ModelError(msg)
+        if self.version is not None:
+            self._check_version(self._fields[self.version])
         if self.version is not None and self.version == self.ttl:
             msg = f"{owner}.{self.version} is the version and the TTL: use two fields"
+            raise ModelError(msg)
+
+    def _check_version(self, field: FieldShape) -> None:
+        problem = None
+        if field.shape.kind != "int":
+            problem = "it must be an int"
+        elif not field.stored:
+            problem = "it must be stored"
+        elif field.field.has_default and (field.field.factory is not None or field.field.default != 0):
+            problem = "its default must be 0, which means a new item"
+        if problem is not None:
+            where = f"{self.cls.__qualname__}.{field.name}"
+            msg = f"{where} is the version, so {problem}: write `{field.name}: int = 0`"
             raise ModelError(msg)
 
     def _check_single(self, what: str, name: str | None) -> None:
