@@ -233,8 +233,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         lambda: Table(
             "t", [order(**Orders)], indexes=[GlobalIndex("gsi1", pk="a"), GlobalIndex("gsi2", pk=Key("a", int))]
         ),
-        "Table 't': index 'gsi2': the attribute 'a' has the type str elsewhere, and int here: an "
-        "attribute has one type",
+        (
+            "Table 't': index 'gsi2': the attribute 'a' has the type str elsewhere, and int here: an "
+            "attribute has one type"
+        ),
     ),
     (
         lambda: Table("t", [order(**Orders)], indexes=[LocalIndex(f"lsi{number}") for number in range(6)]),
@@ -377,8 +379,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
             [order(**Orders, indexes=[Index("gs1", pk="{status}"), Index("gs2", pk="X#{status}")])],
             indexes=[GlobalIndex("gs1", pk="a", sk=()), GlobalIndex("gs2", pk="a", sk=())],
         ),
-        "Order: the indexes 'gs1' and 'gs2' share the attribute 'a', so their templates there and when= "
-        "must be the same",
+        (
+            "Order: the indexes 'gs1' and 'gs2' share the attribute 'a', so their templates there and when= "
+            "must be the same"
+        ),
     ),
     (
         lambda: Table(
