@@ -7,10 +7,12 @@ from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
 from dynamap.codec.context import Context
 from dynamap.codec.failures import DecodeFailure, Wire
-from dynamap.codec.fields import ClassField, class_fields, field_names, has_fields
+from dynamap.codec.fields import ClassField, class_fields, declares_fields, field_names, has_fields
 from dynamap.codec.inspection import class_shape, shape_of
 from dynamap.codec.paths import Path, format_path
+from dynamap.codec.pydantic_classes import generic_model
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
+from dynamap.codec.scopes import remember_names
 from dynamap.codec.shapes import Shape
 from dynamap.codec.sizes import MOST_ITEM_BYTES, exceeds, item_size, wire_size
 from dynamap.codec.temporal import Date, DateTime, Duration, EpochNumber, EpochTime, Time
@@ -62,11 +64,14 @@ __all__ = [
     "Wire",
     "class_fields",
     "class_shape",
+    "declares_fields",
     "exceeds",
     "field_names",
     "format_path",
+    "generic_model",
     "has_fields",
     "item_size",
+    "remember_names",
     "shape_of",
     "unwrapped",
     "wire_size",

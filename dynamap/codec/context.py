@@ -32,6 +32,11 @@ class Context:
     _shapes: dict[Any, Shape] = attrs.field(init=False, factory=dict[Any, Shape])
     _open: dict[Any, None] = attrs.field(init=False, factory=dict[Any, None])
 
+    @property
+    def innermost(self) -> Any:
+        """The class whose shape is being made: what Self stands for in its annotations."""
+        return next(reversed(self._open))
+
     def once(self, key: Any, name: str, build: Callable[[], Shape]) -> Shape:
         """Give the shape for a class or alias, built once; a Reference to it while it is being built."""
         if key in self._shapes:

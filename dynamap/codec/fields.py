@@ -5,19 +5,19 @@ Annotations are resolved when they are asked for, not when the class is made, so
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import sys
 import typing
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Final, TypeVar, get_args, get_origin
 
 import attrs
 
+from dynamap.codec.pydantic_classes import PydanticDataclassReader, PydanticModelReader, generic_model
+from dynamap.codec.readers import AttrsReader, DataclassReader, Declared, NamedTupleReader, Reader
+from dynamap.codec.scopes import names_around, own_annotations
 from dynamap.errors import ModelError
 
-__all__ = ["ClassField", "class_fields", "field_names", "has_fields"]
+__all__ = ["ClassField", "class_fields", "declares_fields", "field_names", "has_fields"]
 
 
 @attrs.frozen
@@ -57,110 +57,61 @@ class ClassField:
         return not self.has_default or (self.factory is None and self.default is None)
 
 
-@attrs.frozen
-class _Declared:
-    """What a reader finds out without resolving anything; `type` is for fields that have no annotation."""
-
-    name: str
-    init: bool = True
-    init_name: str = ""
-    kw_only: bool = False
-    has_default: bool = False
-    default: Any = None
-    factory: Callable[..., Any] | None = None
-    factory_takes_self: bool = False
-    type: Any = None
+# The order counts: a pydantic dataclass is a dataclass too.
+_READERS: tuple[Reader, ...] = (
+    AttrsReader(),
+    PydanticModelReader(),
+    PydanticDataclassReader(),
+    DataclassReader(),
+    NamedTupleReader(),
+)
 
 
-class _Reader(ABC):
-    """Reads the fields of one kind of class."""
-
-    @abstractmethod
-    def claims(self, cls: type) -> bool:
-        """Tell whether this very class, not a base of it, was made the reader's way."""
-
-    @abstractmethod
-    def read(self, cls: type) -> Iterator[_Declared]:
-        """Give the fields in order, inherited ones included; InitVar and ClassVar are none."""
+def _own_reader(cls: type) -> Reader | None:
+    return next((reader for reader in _READERS if reader.claims(cls)), None)
 
 
-class _AttrsReader(_Reader):
-    def claims(self, cls: type) -> bool:
-        return "__attrs_attrs__" in cls.__dict__
-
-    def read(self, cls: type) -> Iterator[_Declared]:
-        fields: tuple[attrs.Attribute[Any], ...] = attrs.fields(cls)
-        for field in fields:
-            default: Any = field.default
-            factory = default if isinstance(default, attrs.Factory) else None  # type: ignore[arg-type]
-            yield _Declared(
-                name=field.name,
-                init=field.init,
-                init_name=field.alias or field.name.lstrip("_"),
-                kw_only=field.kw_only,
-                has_default=default is not attrs.NOTHING,
-                default=None if default is attrs.NOTHING or factory is not None else default,
-                factory=None if factory is None else factory.factory,
-                factory_takes_self=factory is not None and factory.takes_self,
-                type=field.type,
-            )
-
-
-class _DataclassReader(_Reader):
-    def claims(self, cls: type) -> bool:
-        return "__dataclass_fields__" in cls.__dict__
-
-    def read(self, cls: type) -> Iterator[_Declared]:
-        anything: Any = cls
-        for field in dataclasses.fields(anything):
-            factory = None if field.default_factory is dataclasses.MISSING else field.default_factory
-            plain = field.default is not dataclasses.MISSING
-            yield _Declared(
-                name=field.name,
-                init=field.init,
-                init_name=field.name,
-                kw_only=field.kw_only is True,
-                has_default=plain or factory is not None,
-                default=field.default if plain else None,
-                factory=factory,
-                type=field.type,
-            )
-
-
-class _NamedTupleReader(_Reader):
-    def claims(self, cls: type) -> bool:
-        return issubclass(cls, tuple) and "_fields" in cls.__dict__ and "_field_defaults" in cls.__dict__
-
-    def read(self, cls: type) -> Iterator[_Declared]:
-        anything: Any = cls
-        for name in anything._fields:
-            defaults = anything._field_defaults
-            yield _Declared(name=name, init_name=name, has_default=name in defaults, default=defaults.get(name))
-
-
-_READERS: tuple[_Reader, ...] = (_AttrsReader(), _DataclassReader(), _NamedTupleReader())
-
-
-def _reader(cls: type) -> _Reader | None:
-    for base in cls.__mro__:
-        for reader in _READERS:
-            if reader.claims(base):
-                return reader
-    return None
+def declares_fields(cls: type) -> bool:
+    """Tell whether this very class, not only a base of it, was made by one of those whose fields can be read."""
+    return _own_reader(cls) is not None
 
 
 def has_fields(cls: object) -> bool:
-    """Tell whether it is a class (or a generic alias of one) whose fields can be read: attrs, dataclass, NamedTuple."""
+    """Tell whether it is a class whose fields can be read, or a generic alias of one.
+
+    Those are attrs classes, dataclasses, pydantic models and dataclasses, and NamedTuples.
+    """
     origin = get_origin(cls) or cls
-    return isinstance(origin, type) and _reader(origin) is not None
+    return isinstance(origin, type) and any(declares_fields(base) for base in origin.__mro__)
 
 
-def _declared(cls: type) -> tuple[_Declared, ...]:
-    reader = _reader(cls)
-    if reader is None:
-        msg = f"{cls.__qualname__} is neither an attrs class nor a dataclass; decorate it as one"
-        raise ModelError(msg)
-    return tuple(reader.read(cls))
+def _declared(cls: type) -> tuple[Declared, ...]:
+    for base in cls.__mro__:
+        reader = _own_reader(base)
+        if reader is not None:
+            declared = tuple(reader.read(cls))
+            _refuse_stray_annotations(cls, base, tuple(field.name for field in declared))
+            return declared
+    msg = f"{cls.__qualname__} is no attrs class, dataclass or pydantic model; make it one"
+    raise ModelError(msg)
+
+
+def _refuse_stray_annotations(cls: type, made: type, names: tuple[str, ...]) -> None:
+    """Refuse what a subclass without decorator annotates: it looks like fields, and would never be stored."""
+    for base in cls.__mro__[: cls.__mro__.index(made)]:
+        for name, annotation in own_annotations(base).items():
+            if name not in names and not _is_class_variable(annotation):
+                msg = (
+                    f"{base.__qualname__}.{name} is no field, because {base.__qualname__} only inherits from "
+                    f"{made.__qualname__}, which is decorated; decorate {base.__qualname__} as well"
+                )
+                raise ModelError(msg)
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    if isinstance(annotation, str):
+        return annotation.partition("[")[0].rpartition(".")[2].strip() == "ClassVar"
+    return annotation is ClassVar or get_origin(annotation) is ClassVar
 
 
 def field_names(cls: Any) -> tuple[str, ...]:
@@ -169,7 +120,7 @@ def field_names(cls: Any) -> tuple[str, ...]:
 
 
 def class_fields(cls: Any, localns: Mapping[str, Any] | None = None) -> tuple[ClassField, ...]:
-    """Give the fields of an attrs class, a dataclass or a NamedTuple; a generic alias such as `Box[int]` fills them in.
+    """Give the fields of a class; a generic alias such as `Box[int]` fills them in.
 
     `localns` gives names that are known neither in the class's module nor in the class. Raises ModelError for a class
     without fields, and for an annotation that cannot be resolved, naming class, field and name.
@@ -180,12 +131,14 @@ def class_fields(cls: Any, localns: Mapping[str, Any] | None = None) -> tuple[Cl
 
 
 def _complete(
-    cls: type, declared: _Declared, arguments: Mapping[type, Mapping[Any, Any]], localns: Mapping[str, Any] | None
+    cls: type, declared: Declared, arguments: Mapping[type, Mapping[Any, Any]], localns: Mapping[str, Any] | None
 ) -> ClassField:
-    owner, annotation = _annotation(cls, declared)
-    hint = _substituted(_resolved(owner, declared.name, annotation, localns), arguments.get(owner, {}))
+    hint = _hint(cls, declared, arguments, localns)
     while get_origin(hint) is Final:
         (hint,) = get_args(hint)
+    if declared.markers:
+        parts = (hint, *declared.markers)
+        hint = Annotated[parts]
     markers: tuple[Any, ...] = hint.__metadata__ if get_origin(hint) is Annotated else ()
     return ClassField(
         name=declared.name,
@@ -201,21 +154,26 @@ def _complete(
     )
 
 
-def _own_annotations(cls: type) -> Mapping[str, Any]:
-    if sys.version_info >= (3, 14):
-        import annotationlib  # noqa: PLC0415  (only there since 3.14)
+def _hint(
+    cls: type, declared: Declared, arguments: Mapping[type, Mapping[Any, Any]], localns: Mapping[str, Any] | None
+) -> Any:
+    owner, annotation = _annotation(cls, declared)
+    try:
+        return _substituted(_resolved(owner, declared.name, annotation, localns), arguments.get(owner, {}))
+    except ModelError:
+        if declared.resolved is None:
+            raise
+        return declared.resolved
 
-        found: Mapping[str, Any] = annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
-        return found
-    return inspect.get_annotations(cls)
 
-
-def _annotation(cls: type, declared: _Declared) -> tuple[type, Any]:
+def _annotation(cls: type, declared: Declared) -> tuple[type, Any]:
     """Find the class that annotates the field last, and its annotation."""
+    name = declared.annotated_as or declared.name
     for base in cls.__mro__:
-        own = _own_annotations(base)
-        if declared.name in own:
-            return base, own[declared.name]
+        own = own_annotations(base)
+        # what pydantic's own base class says of its internals is not what the user says
+        if name in own and not (declared.annotated_as and base.__module__.startswith("pydantic.")):
+            return base, own[name]
     if declared.type is None:
         msg = f"{cls.__qualname__}.{declared.name} has no type; annotate it"
         raise ModelError(msg)
@@ -230,7 +188,7 @@ def _names_inside(cls: type) -> dict[str, Any]:
 def _resolved(owner: type, name: str, annotation: Any, localns: Mapping[str, Any] | None) -> Any:
     module = sys.modules.get(owner.__module__)
     parameters = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
-    known = {**_names_inside(owner), owner.__name__: owner, **parameters, **(localns or {})}
+    known = {**names_around(owner), **_names_inside(owner), owner.__name__: owner, **parameters, **(localns or {})}
     # one field at a time: an unresolvable ClassVar or InitVar beside it is no concern of this field
     holder = type("Holder", (), {"__annotations__": {name: annotation}})
     try:
@@ -272,8 +230,10 @@ def _type_arguments(cls: Any) -> dict[type, dict[Any, Any]]:
         origin = get_origin(alias) or alias
         if not isinstance(origin, type):
             return
+        # a pydantic Box[int] is no alias, but a subclass of Box
+        origin, given = generic_model(origin) or (origin, get_args(alias))
         parameters: tuple[Any, ...] = getattr(origin, "__parameters__", ())
-        own = dict(zip(parameters, (_substituted(each, outer) for each in get_args(alias)), strict=False))
+        own = dict(zip(parameters, (_substituted(each, outer) for each in given), strict=False))
         found.setdefault(origin, own)
         for base in origin.__dict__.get("__orig_bases__", origin.__bases__):
             if base is not origin:

@@ -14,6 +14,7 @@ from dynamap.errors import ModelError
 
 __all__ = [
     "ALIASES",
+    "SELVES",
     "TRANSPARENT",
     "UNIONS",
     "is_extras",
@@ -31,6 +32,7 @@ ALIASES: tuple[Any, ...] = (
     typing_extensions.TypeAliasType,
     getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType),
 )
+SELVES: tuple[Any, ...] = (typing_extensions.Self, getattr(typing, "Self", typing_extensions.Self))
 TRANSPARENT = (Final, typing_extensions.Required, typing_extensions.NotRequired, typing_extensions.ReadOnly)
 
 

@@ -30,6 +30,7 @@ from dynamap.codec.context import Context
 from dynamap.codec.fields import ClassField, class_fields, has_fields
 from dynamap.codec.hints import (
     ALIASES,
+    SELVES,
     TRANSPARENT,
     UNIONS,
     is_extras,
@@ -87,12 +88,12 @@ def shape_of(hint: Any, *, where: str, context: Context) -> Shape:
 
 
 def class_shape(cls: Any, *, context: Context) -> ClassShape:
-    """Give the shape of an attrs class or dataclass, or of a generic alias of one, whose instances are items.
+    """Give the shape of a class, or of a generic alias of one, whose instances are items.
 
     Raises ModelError for what cannot be stored, naming class, field and remedy.
     """
     if not has_fields(cls):
-        msg = f"{type_name(cls)} is neither an attrs class nor a dataclass; decorate it as one"
+        msg = f"{type_name(cls)} is no attrs class, dataclass or pydantic model; make it one"
         raise ModelError(msg)
     shape = context.once(cls, type_name(cls), lambda: _build_class(cls, context))
     if not isinstance(shape, ClassShape):
@@ -111,6 +112,8 @@ def _shape(hint: Any, markers: tuple[Any, ...], where: str, context: Context) ->
         return _shape(hint.__origin__, (*hint.__metadata__, *markers), where, context)
     if origin in TRANSPARENT:
         return _shape(get_args(hint)[0], markers, where, context)
+    if hint in SELVES:
+        return _shape(context.innermost, markers, where, context)
     if isinstance(hint, NewType):
         return _shape(hint.__supertype__, markers, where, context)
     if isinstance(hint, ALIASES) or isinstance(origin, ALIASES):

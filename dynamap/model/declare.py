@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, get_origin
 from weakref import WeakKeyDictionary
 
 import attrs
 from typing_extensions import dataclass_transform
 
-from dynamap.codec import field_names
+from dynamap.codec import declares_fields, field_names, generic_model, has_fields, remember_names
 from dynamap.errors import ModelError
 from dynamap.model.indexes import Index
 from dynamap.model.templates import template_fields
@@ -40,9 +39,25 @@ _adopted: WeakKeyDictionary[type, Declaration] = WeakKeyDictionary()
 
 
 def declaration_of(cls: type) -> Declaration | None:
-    """What was declared on exactly this class; an inherited declaration does not count."""
-    declared: Declaration | None = cls.__dict__.get("__dynamap__")
-    return declared if declared is not None else _adopted.get(cls)
+    """What was declared on exactly this class; an inherited declaration does not count.
+
+    A generic class with its arguments, as `Box[int]`, is what Box was declared to be.
+    """
+    model = generic_model(cls)
+    origin: type = (get_origin(cls) or cls) if model is None else model[0]
+    declared: Declaration | None = origin.__dict__.get("__dynamap__")
+    return declared if declared is not None else _adopted.get(origin)
+
+
+def _with_inherited(cls: type, declared: Declaration) -> Declaration:
+    """The declaration with what bases say of the fields that it inherits: which guards writes, and which expires."""
+    for base in cls.__mro__[1:]:
+        inherited = declaration_of(base)
+        if inherited is not None:
+            version = inherited.version if declared.version is None else declared.version
+            ttl = inherited.ttl if declared.ttl is None else declared.ttl
+            return replace(declared, version=version, ttl=ttl)
+    return declared
 
 
 def _keep_names(_cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
@@ -76,21 +91,22 @@ def entity(
     *name* is the discriminator that is stored with every item, *aliases* are older ones that are still read. *pk* and
     *sk* are key templates; without one, the field that is stored in the table's key attribute is the key, as it is.
     *version* names the int field that guards writes, *ttl* the field that says when an item expires, *indexes* what the
-    class has in the table's indexes. `abstract=True` makes a base class for other entities. The rest is as attrs has
-    it. Raises ModelError where the declaration cannot work.
+    class has in the table's indexes. `abstract=True` makes a base class for other entities. A subclass inherits fields,
+    *version* and *ttl*, and has a name and keys of its own. The rest is as attrs has it. Raises ModelError where the
+    declaration cannot work.
     """
     declared = Declaration(name, pk, sk, version, _aliases_of(aliases), abstract, ttl, tuple(indexes))
 
     def decorate(cls: C) -> C:
-        if "__attrs_attrs__" in cls.__dict__ or "__dataclass_fields__" in cls.__dict__:
+        _refuse_model(cls)
+        if declares_fields(cls):
             msg = (
                 f"@entity makes {cls.__qualname__} an attrs class itself, but it already is an attrs class or a "
                 f"dataclass; use @mapped(...) above @dataclass or @attrs.define"
             )
             raise ModelError(msg)
         for base in cls.__mro__[1:]:
-            made_by_others = "__dataclass_fields__" in base.__dict__ or "__attrs_attrs__" in base.__dict__
-            if made_by_others and "__dynamap__" not in base.__dict__:
+            if declares_fields(base) and "__dynamap__" not in base.__dict__:
                 msg = (
                     f"{cls.__qualname__} inherits fields from {base.__qualname__}, which @entity did not make: "
                     f"decorate {base.__qualname__} with @entity(abstract=True), or use @mapped on both"
@@ -106,8 +122,10 @@ def entity(
             init=init,
             field_transformer=_keep_names,
         )
-        _check(made, declared, decorator="@entity")
-        made.__dynamap__ = declared
+        complete = _with_inherited(made, declared)
+        _check(made, complete, decorator="@entity")
+        made.__dynamap__ = complete
+        remember_names(made)
         result: C = made
         return result
 
@@ -125,25 +143,32 @@ def mapped(
     indexes: Sequence[Index] = (),
     aliases: Sequence[str] = (),
 ) -> Callable[[type[M]], type[M]]:
-    """Adopt a dataclass or attrs class as an entity; nothing is written onto it.
+    """Adopt a dataclass, attrs class, pydantic model or pydantic dataclass as an entity; nothing is written onto it.
 
     The arguments are those of `entity`. Raises ModelError where the declaration cannot work.
     """
     declared = Declaration(name, pk, sk, version, _aliases_of(aliases), ttl=ttl, indexes=tuple(indexes))
 
     def decorate(cls: type[M]) -> type[M]:
-        anything: Any = cls
-        if not (dataclasses.is_dataclass(anything) or attrs.has(anything)):
+        if not has_fields(cls) or issubclass(cls, tuple):
             msg = (
                 f"@mapped adopts a dataclass or an attrs class; {cls.__qualname__} is neither: "
                 f"put @mapped above @dataclass, or use @entity"
             )
             raise ModelError(msg)
-        _check(cls, declared, decorator="@mapped")
-        _adopted[cls] = declared
+        complete = _with_inherited(cls, declared)
+        _check(cls, complete, decorator="@mapped")
+        _adopted[cls] = complete
+        remember_names(cls)
         return cls
 
     return decorate
+
+
+def _refuse_model(cls: type) -> None:
+    if any("__pydantic_validator__" in base.__dict__ for base in cls.__mro__):
+        msg = f"@entity makes {cls.__qualname__} an attrs class itself, but pydantic made it; use @mapped(...) above it"
+        raise ModelError(msg)
 
 
 def _aliases_of(aliases: Sequence[str]) -> tuple[str, ...]:

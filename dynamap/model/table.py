@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin
 
 from dynamap.codec import Context, EnumShape, LiteralShape, class_shape, unwrapped
 from dynamap.errors import ModelError, RequestError
@@ -81,21 +81,27 @@ class Table:
         self._context = Context(converter=converter) if names is None else Context(converter=converter, names=names)
         self._described: dict[type[Any], Entity[Any]] = {}
         for cls in self.entities:
-            self._described[cls] = self._describe(cls)
+            self._described[_origin(cls)] = self._describe(cls)
         self._check_names()
         self._check_untyped()
         for index in self.layout.indexes:
             self._check_projection(index)
-        self._check_coincidence({frozenset(pair) for pair in overlap})
+        self._check_coincidence({frozenset(map(_origin, pair)) for pair in overlap})
 
     def __repr__(self) -> str:
-        return f"Table({self.name!r}, [{', '.join(cls.__qualname__ for cls in self.entities)}])"
+        return f"Table({self.name!r}, [{', '.join(map(_name, self.entities))}])"
 
     def entity(self, cls: type[M]) -> Entity[M]:
         """What this class is in this table. Raises RequestError for a class that is not in it."""
-        entity: Entity[M] | None = self._described.get(cls)
-        if entity is None:
-            msg = f"{getattr(cls, '__qualname__', cls)} is not in Table {self.name!r}: add it to the table's entities"
+        entity: Entity[M] | None = self._described.get(_origin(cls))
+        if entity is None or (get_origin(cls) is not None and cls not in self.entities):
+            remedy = "add it to the table's entities"
+            for other in self.entities:
+                if entity is not None and _origin(other) is entity.cls:
+                    remedy = f"the table holds {_name(other)}; use one of both in both places"
+                elif _name(other) == _name(cls) and isinstance(cls, type):
+                    remedy = f"it holds another class of this name, {_twice(other, cls)}"
+            msg = f"{_name(cls)} is not in Table {self.name!r}: {remedy}"
             raise RequestError(msg)
         return entity
 
@@ -130,14 +136,15 @@ class Table:
         if declared is None or declared.abstract:
             what = "is abstract" if declared is not None else "is no entity"
             msg = (
-                f"{cls.__qualname__} {what}, so it cannot be in Table {self.name!r}: "
+                f"{_name(cls)} {what}, so it cannot be in Table {self.name!r}: "
                 f"decorate it with @entity or @mapped"
             )
             raise ModelError(msg)
-        if cls in self._described:
-            msg = f"{cls.__qualname__} stands twice in Table {self.name!r}"
+        origin: type[M] = _origin(cls)
+        if origin in self._described:
+            msg = f"{origin.__qualname__} stands twice in Table {self.name!r}"
             raise ModelError(msg)
-        owner = cls.__qualname__
+        owner = origin.__qualname__
         shape = class_shape(cls, context=self._context)
         if declared.ttl is not None:
             if self.layout.ttl is None:
@@ -156,7 +163,8 @@ class Table:
             fixed[self.layout.discriminator] = ConstantKey(self.layout.discriminator, declared.name or owner)
         uses = maker.uses(declared.indexes, self.layout.indexes, fixed)
         stored_keys = maker.stored_keys(self.layout)
-        return Entity(cls, declared, self.layout, shape, pk, sk, uses, stored_keys, untyped=cls is self._untyped)
+        untyped = origin is _origin(self._untyped)
+        return Entity(origin, declared, self.layout, shape, pk, sk, uses, stored_keys, untyped=untyped)
 
     def _key(self, owner: str, declared: Declaration, maker: KeyParts) -> tuple[KeyPart, KeyPart | None]:
         pk = maker.table_part(self.layout.partition, declared.pk, "pk")
@@ -172,9 +180,13 @@ class Table:
         for entity in self._described.values():
             for name in (entity.name, *entity.aliases):
                 if name in holders:
+                    one, other = holders[name].cls, entity.cls
+                    if _name(one) == _name(other):
+                        msg = f"Table {self.name!r} holds two classes {_name(one)}, {_twice(one, other)}"
+                        raise ModelError(msg)
                     msg = (
-                        f"Table {self.name!r}: {holders[name].cls.__qualname__} and {entity.cls.__qualname__} are both "
-                        f"called {name!r}: give one another name"
+                        f"Table {self.name!r}: {_name(one)} and {_name(other)} are both called {name!r}: "
+                        f"give one another name"
                     )
                     raise ModelError(msg)
                 holders[name] = entity
@@ -186,7 +198,7 @@ class Table:
                 f"or name a discriminator and say with untyped= which class the items without one are"
             )
             raise ModelError(msg)
-        if self._untyped is not None and self._untyped not in self._described:
+        if self._untyped is not None and _origin(self._untyped) not in self._described:
             name = getattr(self._untyped, "__qualname__", self._untyped)
             msg = f"Table {self.name!r}: untyped={name} is none of its entities: add it to them"
             raise ModelError(msg)
@@ -230,7 +242,7 @@ class Table:
 
     def _check_coincidence(self, permitted: set[frozenset[type[Any]]]) -> None:
         """No two classes may write the same key; a value that would is refused when its key is made."""
-        for one, two in combinations(self.entities, 2):
+        for one, two in combinations(self._described, 2):
             if frozenset((one, two)) in permitted:
                 continue
             first, second = self._described[one], self._described[two]
@@ -246,6 +258,24 @@ class Table:
                 entity.take_parts(
                     [_refusing(part, its) for part, its in zip(entity.key_parts, templates, strict=False)]
                 )
+
+
+def _origin(cls: Any) -> Any:
+    """The class that instances have: that of Box[int] is Box."""
+    return get_origin(cls) or cls
+
+
+def _name(cls: Any) -> str:
+    if get_origin(cls) is not None:
+        return f"{get_origin(cls).__qualname__}[{', '.join(map(_name, get_args(cls)))}]"
+    return str(getattr(cls, "__qualname__", cls))
+
+
+def _twice(one: type[Any], other: type[Any]) -> str:
+    """Why there are two classes of one name, and what to do about it."""
+    if one.__module__ == other.__module__:
+        return f"both of {one.__module__}, which was reloaded: make the table again, and all else that holds the class"
+    return f"of {one.__module__} and of {other.__module__}: import the module under one name only"
 
 
 def _templates_text(entity: Entity[Any]) -> str:

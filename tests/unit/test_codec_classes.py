@@ -588,7 +588,7 @@ def test_a_nested_field_that_no_key_recovers() -> None:
 
 
 def test_a_class_of_no_fields_is_no_entity() -> None:
-    with pytest.raises(ModelError, match="str is neither an attrs class nor a dataclass; decorate it as one"):
+    with pytest.raises(ModelError, match="str is no attrs class, dataclass or pydantic model; make it one"):
         shape(str)
 
 

@@ -109,7 +109,7 @@ def test_names_need_no_resolving() -> None:
     assert has_fields(Unresolvable)
     assert not has_fields(int)
     assert not has_fields(Unresolvable("x"))  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="int is neither an attrs class nor a dataclass"):
+    with pytest.raises(ModelError, match="int is no attrs class, dataclass or pydantic model"):
         field_names(int)
 
 
@@ -131,18 +131,22 @@ def test_what_else_cannot_be_resolved_is_told_too() -> None:
 def test_classes_inside_of_classes_and_functions_are_found() -> None:
     assert by_name(Outer)["inners"].hint == list[Outer.Inner]
 
-    @dataclass
-    class Other:
-        n: int
+    def local() -> tuple[type[Any], type[Any]]:
+        @dataclass
+        class Other:
+            n: int
 
-    @dataclass
-    class Local:
-        me: Local | None
-        other: Other
+        @dataclass
+        class Local:
+            me: Local | None
+            other: Other
 
-    assert by_name(Local, Other=Other)["me"].hint == Local | None
+        return Local, Other
+
+    cls, other = local()
+    assert by_name(cls, Other=other)["me"].hint == cls | None
     with pytest.raises(ModelError, match="names 'Other', which cannot be resolved"):
-        by_name(Local)
+        by_name(cls)
 
 
 def test_a_field_without_an_annotation_has_the_type_it_was_given() -> None:
