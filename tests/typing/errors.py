@@ -106,17 +106,22 @@ def writes(store: Store[Sync], account: Account) -> None:
     stocks.update(sku="x").set(F(Stock.count), F(Stock.sku))  # E
     stocks.update(sku="x").set(F(Stock.count), F(Account.balance) + 1)  # E
     stocks.update(sku="x").set(F(Stock.count), None)  # E not optional
+    stocks.update(sku="x").set_if_missing(F(Stock.count), "x")  # E
     stocks.update(sku="x").set(Stock.count, 5)  # E the field, not its value
     stocks.update(sku="x").add(F(Stock.count), "x")  # E
     stocks.update(sku="x").add(F(Stock.sku), 1)  # E ADD on text
     orders.update(customer="x").add(F(Order.tags), 1)  # E an element of another type
     orders.update(customer="x").add(F(Order.lines), Line("s", Decimal(1)))  # E ADD on a list
+    orders.update(customer="x").discard(F(Order.codes), 1)  # E discard on a list
+    orders.update(customer="x").append(F(Order.codes), "x")  # E
+    orders.update(customer="x").append(F(Order.tags), "x")  # E append on a set
     accounts.update(account).to(Stock("x"))  # E another class
     accounts.update(id="x").to(account)  # E only the item that was read can become another
     accounts.put(Stock("x"))  # E another class
     accounts.update(Stock("x"))  # E another class
     accounts.delete(Stock("x"))  # E another class
     accounts.get("x")  # E key fields go by name
+    accounts.check(id="x").send()  # E a check is sent by a transaction only
     accounts.update(id="x").if_version("3")  # E
     accounts.get(id="x").nope()  # E no such step
     accounts.get(id="x").if_(F(Account.balance).exists())  # E a read has no condition
@@ -167,6 +172,9 @@ def keyed(store: Store[Sync], account: Account) -> None:
     accounts.get("x")  # E key fields go by name
     accounts.update()  # E
     accounts.delete(idd="x")  # E
+    accounts.check(idd="x")  # E
+    accounts.upsert(id="x", other=1)  # E
+    accounts.key(idd="x")  # E
     accounts.update(Stock("x"))  # E another class
     orders.get(customer="x", at=NOW)  # E a str is no UserId
     orders.get(customer=UserId("x"))  # E a key field is missing

@@ -18,11 +18,13 @@ from dynamap import (
     VERSION,
     Applied,
     Async,
+    Check,
     Condition,
     ConditionFailed,
     DynamapError,
     F,
     Field,
+    ItemKey,
     ItemNotFound,
     OutcomeUnknown,
     Refused,
@@ -144,6 +146,12 @@ def single(store: Store[Sync], account: Account, order: Order) -> None:
     assert_type(views.update(page="x").add(F(Views.count), 1).returning(F(Views.count)).send(), int)
     both = views.update(page="x").returning(F(Views.count), F(Views.page)).add(F(Views.count), 1)
     assert_type(both.send(), tuple[int, str])
+    assert_type(views.upsert(page="x").add(F(Views.count), 1).at_least_once().send(), Views)
+    assert_type(stocks.upsert(sku="x").set_if_missing(F(Stock.count), 5).returning_old().send(), Stock | None)
+    assert_type(views.upsert(page="x").add(F(Views.count), 1).returning(F(Views.count)).send(), int)
+    assert_type(accounts.upsert(id="x").ignore_version().try_send(), Applied[Account] | Refused[Account | None])
+    assert_type(accounts.check(id="x").exists().if_(F(Account.balance).ge(Decimal(1))), Check[Sync, Account])
+    assert_type(accounts.key(id="x"), ItemKey[Account])
     stocks.update(sku="x").set(F(Stock.count), F(Stock.reserved)).send()
     stocks.update(sku="x").set(F(Stock.count), F(Stock.count) - F(Stock.reserved)).send()
     stocks.update(sku="x").set(F(Stock.views), F(Stock.views).or_else(0) + 1).add(F(Stock.reserved), 1).send()
@@ -153,6 +161,11 @@ def single(store: Store[Sync], account: Account, order: Order) -> None:
         orders.update(order)
         .add(F(Order.tags), "a", "b")
         .add(F(Order.labels), "x")
+        .discard(F(Order.tags), "c")
+        .discard(F(Order.labels), "x")
+        .append(F(Order.lines), Line("s", Decimal(1)))
+        .prepend(F(Order.codes), 1, 2)
+        .set_fields({"note": "x"})
         .remove(F(Order.note), F(Order.visits))
         .set(F(Order, lambda o: o.address.city), "Bonn")
         .set(F(Order.total), F(Order.total) + 5)
@@ -222,8 +235,11 @@ def keyed(store: Store[Sync], order: Order) -> None:
     assert_type(accounts.get(id="x").required().send(), Account)
     assert_type(orders.update(customer=UserId("x"), at=NOW).set(F(Order.note), "x").send(), Order)
     assert_type(orders.update(order).to(order).send(), Order)
+    assert_type(orders.key(customer=UserId("x"), at=NOW), ItemKey[Order])
     orders.delete(order)
     orders.delete(customer=UserId("x"), at=NOW)
+    orders.check(customer=UserId("x"), at=NOW).exists()
+    orders.upsert(customer=UserId("x"), at=NOW)
     plain: Repository[Sync, Account] = accounts
     print(plain)
 

@@ -161,7 +161,7 @@ def test_a_key_is_equal_to_another_with_the_same_fields_and_hashable() -> None:
     assert key == async_store_of(Shop).of(Part).key(number=3, sku="a")
     assert len({key, parts.key(number=3, sku="a"), parts.key(sku="a", number=4)}) == 2
     with pytest.raises(AttributeError):
-        key.entity = Stock  # type: ignore[misc]
+        key.entity = Part  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

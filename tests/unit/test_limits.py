@@ -103,7 +103,7 @@ def test_update_and_condition_are_counted_apart() -> None:
 def test_plain_assignments_are_no_operators() -> None:
     update = docs().update(id="d")
     for number in range(301):
-        update = update.remove(F(Doc, lambda d, number=number: d.lines[number]))
+        update = update.remove(Field[str](Doc, ("lines", number)))
     assert update.params()["UpdateExpression"].count(",") == 300
 
 
@@ -204,12 +204,12 @@ def test_a_path_of_32_steps_passes_and_a_longer_one_is_refused() -> None:
     expected = (
         "Doc: the path tree.left.left.left... has 33 steps; DynamoDB takes 32: change the part that holds it as a whole"
     )
-    for make in (
-        lambda: docs().update(id="d").set(deep(33), "x").params(),
-        lambda: docs().put(Doc("d")).if_(deep(33).exists()).params(),
+    for operation in (
+        docs().update(id="d").set(deep(33), "x"),
+        docs().put(Doc("d")).if_(deep(33).exists()),
     ):
         with pytest.raises(LimitExceeded) as caught:
-            make()
+            operation.params()
         assert str(caught.value) == expected
 
 
