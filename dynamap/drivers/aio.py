@@ -120,21 +120,26 @@ class AsyncDriver:
 
     async def _call(self, call: Call) -> Reply:
         for interceptor in self._interceptors:
-            interceptor.before(call)
+            call = interceptor.before(call) or call
+        try:
+            reply = await self._send(call)
+        except CallFailed as failed:
+            for interceptor in self._interceptors:
+                interceptor.after(call, failed)
+            raise
+        for interceptor in self._interceptors:
+            changed = interceptor.after(call, reply)
+            reply = reply if changed is None else changed
+        return reply
+
+    async def _send(self, call: Call) -> Reply:
         client = await self.client()
         try:
             with our_call():
                 reply: Reply = await getattr(client, method_of(call.operation))(**call.params)
         except Exception as error:
-            failed = describe(error)
-            self._after(call, failed)
-            raise failed from error
-        self._after(call, reply)
+            raise describe(error) from error
         return reply
-
-    def _after(self, call: Call, outcome: Reply | CallFailed) -> None:
-        for interceptor in self._interceptors:
-            interceptor.after(call, outcome)
 
 
 class _Tasks:

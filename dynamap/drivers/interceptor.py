@@ -10,13 +10,13 @@ __all__ = ["Interceptor", "method_of"]
 
 
 class Interceptor(Protocol):
-    """Sees every call; whatever it raises takes the place of the reply."""
+    """Sees every call; what it answers, if anything, takes the place of the call or reply, as does what it raises."""
 
-    def before(self, call: Call, /) -> None:
+    def before(self, call: Call, /) -> Call | None:
         """Before the call is sent."""
 
-    def after(self, call: Call, outcome: Reply | CallFailed, /) -> None:
-        """When the reply or the failure is known."""
+    def after(self, call: Call, outcome: Reply | CallFailed, /) -> Reply | None:
+        """When the reply or the failure is known; in place of a failure only an exception counts."""
 
 
 def method_of(operation: str) -> str:

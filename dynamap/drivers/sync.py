@@ -14,7 +14,7 @@ from dynamap.drivers.failures import describe, our_call
 from dynamap.drivers.interceptor import Interceptor, method_of
 from dynamap.plan import Call, CallFailed, Join, Plan, Reply, Sleep, Spawn, Ticket
 
-__all__ = ["SyncDriver"]
+__all__ = ["SyncDriver", "Threads"]
 
 R = TypeVar("R")
 
@@ -71,7 +71,7 @@ class SyncDriver:
 
     def iterate(self, plan: Plan[R]) -> Generator[Sequence[Any], None, R]:
         """Run a plan and hand out what it emits; ends its spawned plans when it is closed early."""
-        threads = _Threads()
+        threads = self._threads()
         reply: Any = None
         error: Exception | None = None
         try:
@@ -101,24 +101,32 @@ class SyncDriver:
 
     def _call(self, call: Call) -> Reply:
         for interceptor in self._interceptors:
-            interceptor.before(call)
+            call = interceptor.before(call) or call
+        try:
+            reply = self._send(call)
+        except CallFailed as failed:
+            for interceptor in self._interceptors:
+                interceptor.after(call, failed)
+            raise
+        for interceptor in self._interceptors:
+            changed = interceptor.after(call, reply)
+            reply = reply if changed is None else changed
+        return reply
+
+    def _send(self, call: Call) -> Reply:
         client = self.client()
         try:
             with our_call():
                 reply: Reply = getattr(client, method_of(call.operation))(**call.params)
         except Exception as error:
-            failed = describe(error)
-            self._after(call, failed)
-            raise failed from error
-        self._after(call, reply)
+            raise describe(error) from error
         return reply
 
-    def _after(self, call: Call, outcome: Reply | CallFailed) -> None:
-        for interceptor in self._interceptors:
-            interceptor.after(call, outcome)
+    def _threads(self) -> Threads:
+        return Threads()
 
 
-class _Threads:
+class Threads:
     """The plans that one plan has spawned."""
 
     def __init__(self) -> None:
