@@ -110,7 +110,10 @@ def _compared_key(comparison: Comparison, request: Request) -> str:
     wanted = request.table.types.get(name)
     for other in others:
         if wanted is not None and kind_of(request.parameters.value(str(other))) != wanted:
-            msg = f"One or more parameter values were invalid: Condition parameter type does not match schema type of {name}"
+            msg = (
+                "One or more parameter values were invalid: Condition parameter type does not match schema type of "
+                f"{name}"
+            )
             refuse(msg)
     return name
 

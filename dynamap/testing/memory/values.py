@@ -132,12 +132,12 @@ def item_size(item: Mapping[str, Wire]) -> int:
 
 def _size(wire: Wire) -> int:
     kind, value = next(iter(wire.items()))
-    if kind == "S":
-        return len(value.encode())
-    if kind == "N":
-        return (len(value.lstrip("-").replace(".", "").strip("0")) + 1) // 2 + 1 + value.startswith("-")
     size: int = 1
-    if kind == "B":
+    if kind == "S":
+        size = len(value.encode())
+    elif kind == "N":
+        size = (len(value.lstrip("-").replace(".", "").strip("0")) + 1) // 2 + 1 + value.startswith("-")
+    elif kind == "B":
         size = len(value)
     elif kind == "M":
         size = 3 + len(value) + item_size(value)
