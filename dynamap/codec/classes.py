@@ -230,7 +230,7 @@ class ClassShape(Shape):
                 values[field.name] = self._read_extras(item, ignore, field, path)
             else:
                 self._read_field(item, field, values, path)
-        return self._build(values, path)
+        return self.build(values, path)
 
     def _read_field(self, item: Mapping[str, Wire], field: FieldShape, values: dict[str, Any], path: Path) -> None:
         """Put the field's value into `values`, unless the class itself makes it: its default."""
@@ -257,7 +257,8 @@ class ClassShape(Shape):
         unknown = {name: wire for name, wire in item.items() if name not in self._known and name not in ignore}
         return field.shape.decode({"M": unknown}, (*path, field.name))
 
-    def _build(self, values: Mapping[str, Any], path: Path) -> Any:
+    def build(self, values: Mapping[str, Any], path: Path = ()) -> Any:
+        """Build the instance that has these values, by field name; the class makes those that are missing."""
         if self.builder is not None:
             return self._build_unvalidated(self.builder, values, path)
         if not self.calls_init:
@@ -299,4 +300,4 @@ class ClassShape(Shape):
         values = {field.name: field.shape.normalize(given[field.name]) for field in self.fields}
         if values == given:
             return value
-        return self._build(values, ())
+        return self.build(values)

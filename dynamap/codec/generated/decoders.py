@@ -123,6 +123,9 @@ class _Decoder:
         """Read all fields of `item`, and return the instance."""
         variables = {field.name: self._field(block, shape, field, top=top) for field in shape.fields}
         cls = self._module.constant(shape.cls, "cls")
+        if shape.builder is not None:
+            self._hand_over(block, shape, variables)
+            return
         if not shape.calls_init:
             self._restore(block, shape, variables, cls)
             return
@@ -144,6 +147,18 @@ class _Decoder:
                 with block.inside(f"if {variable} is not {MISSING}"):
                     block.add(setting)
         block.add("return instance")
+
+    def _hand_over(self, block: Block, shape: ClassShape, variables: dict[str, tuple[str, bool]]) -> None:
+        """Collect what there is for the builder of the class."""
+        block.add("found = {}")
+        for name, (variable, certain) in variables.items():
+            setting = f"found[{name!r}] = {variable}"
+            if certain:
+                block.add(setting)
+            else:
+                with block.inside(f"if {variable} is not {MISSING}"):
+                    block.add(setting)
+        block.add(f"return {self._module.constant(shape, 'shape')}.build(found)")
 
     def _restore(self, block: Block, shape: ClassShape, variables: dict[str, tuple[str, bool]], cls: str) -> None:
         block.add(f"instance = new({cls})")
@@ -326,7 +341,7 @@ class _Decoder:
 def _when_missing(shape: ClassShape, field: FieldShape, module: Module) -> str | None:
     """The expression for a missing attribute; None where the class itself makes the value, its default."""
     if not field.shape.empty_when_absent:
-        if field.field.has_default or (shape.calls_init and not field.field.init):
+        if field.field.has_default or shape.computes(field):
             return None
         try:
             if field.shape.decode_attribute(None) is None:
