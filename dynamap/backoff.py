@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import random as random_module
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+import time
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, Token
+from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
 from types import TracebackType
@@ -16,10 +19,15 @@ __all__ = [
     "FIRST_SUCCESS",
     "LOST_COST",
     "RETRY_COST",
+    "Surroundings",
     "TokenBucket",
+    "chance",
+    "clock_now",
     "deadline",
     "full_jitter",
+    "pause_thread",
     "seconds_of",
+    "surrounded_by",
     "time_left",
 ]
 
@@ -35,6 +43,49 @@ _LAST_DOUBLING: Final = 1000
 
 # When the nearest deadline ends, on time.monotonic; a plain float, which copied contexts take into threads and tasks.
 _ends: ContextVar[float | None] = ContextVar("dynamap_deadline", default=None)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What stands in for the machine: its monotonic clock in seconds, `random.random`, and `time.sleep`."""
+
+    monotonic: Callable[[], float]
+    random: Callable[[], float]
+    sleep: Callable[[float], object]
+
+
+_surroundings: ContextVar[Surroundings | None] = ContextVar("dynamap_surroundings", default=None)
+
+
+@contextmanager
+def surrounded_by(surroundings: Surroundings) -> Generator[None, None, None]:
+    """Let deadlines and `retry_on_conflict` inside the with block take time and chance from here; for simulations."""
+    token = _surroundings.set(surroundings)
+    try:
+        yield
+    finally:
+        _surroundings.reset(token)
+
+
+def clock_now() -> float:
+    """Return the seconds on the monotonic clock."""
+    around = _surroundings.get()
+    return monotonic() if around is None else around.monotonic()
+
+
+def chance() -> float:
+    """Return a random number, at least 0 and less than 1."""
+    around = _surroundings.get()
+    return random_module.random() if around is None else around.random()  # noqa: S311 - it only spreads pauses
+
+
+def pause_thread(seconds: float) -> None:
+    """Wait, in a thread."""
+    around = _surroundings.get()
+    if around is None:
+        time.sleep(seconds)
+    else:
+        around.sleep(seconds)
 
 
 def full_jitter(attempt: int, *, base: float, cap: float, random: Callable[[], float]) -> float:
@@ -78,7 +129,7 @@ class _Deadline:
         if self._token is not None:
             msg = f"{self!r} is in use already: make a new one for each with block"
             raise RuntimeError(msg)
-        end, outer = monotonic() + self._seconds, _ends.get()
+        end, outer = clock_now() + self._seconds, _ends.get()
         self._token = _ends.set(end if outer is None else min(end, outer))
 
     def __exit__(
@@ -112,7 +163,7 @@ def time_left(clock: Callable[[], float] | None = None) -> float | None:
     `clock` stands in for `time.monotonic`, and must count from the same moment.
     """
     end = _ends.get()
-    return None if end is None else max(0.0, end - (monotonic if clock is None else clock)())
+    return None if end is None else max(0.0, end - (clock_now if clock is None else clock)())
 
 
 class TokenBucket:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-import random as random_module
-import time
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, Token
@@ -17,8 +15,8 @@ from typing import Any, Final, NoReturn, TypeVar, overload
 
 from typing_extensions import ParamSpec
 
+from dynamap.backoff import chance, clock_now, full_jitter, pause_thread, seconds_of, time_left
 from dynamap.backoff import deadline as bounded_by
-from dynamap.backoff import full_jitter, seconds_of, time_left
 from dynamap.errors import Conflict, DeadlineExceeded, DynamapError
 
 __all__ = ["CONDITION", "TRANSACTION", "VERSION", "Conflict", "retry_on_conflict"]
@@ -174,7 +172,7 @@ def _keep_identity(wrapper: Any, function: Any) -> Any:
 
 
 def _wrap_sync(function: Callable[..., Any], policy: _Policy) -> Callable[..., Any]:
-    sleep = time.sleep if policy.sleep is None else policy.sleep
+    sleep = pause_thread if policy.sleep is None else policy.sleep
     if inspect.iscoroutinefunction(_core(sleep)):
         msg = f"sleep= is a coroutine function, but {_name_of(function)} is a plain one and cannot await it"
         raise TypeError(msg)
@@ -315,9 +313,9 @@ def retry_on_conflict(
     attempts: int = 10,
     on: Conflict = VERSION | TRANSACTION,
     deadline: float | timedelta | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    clock: Callable[[], float] = clock_now,
     sleep: Callable[[float], object] | None = None,
-    random: Callable[[], float] = random_module.random,
+    random: Callable[[], float] = chance,
 ) -> Any:
     """Run the whole function again when it raises a conflict: read anew, decide anew, write anew.
 
@@ -351,7 +349,7 @@ def retry_on_conflict(
     """
     _require_attempts(attempts)
     _require_conflict(on)
-    for name, option in (("clock", clock), ("sleep", time.sleep if sleep is None else sleep), ("random", random)):
+    for name, option in (("clock", clock), ("sleep", pause_thread if sleep is None else sleep), ("random", random)):
         _require_callable(name, option)
     seconds = None if deadline is None else seconds_of(deadline, "deadline=")
     policy = _Policy(attempts, on, seconds, clock, sleep, random)
