@@ -7,10 +7,10 @@ from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
 from dynamap.codec.context import Context
 from dynamap.codec.failures import DecodeFailure, Wire
-from dynamap.codec.fields import ClassField, class_fields, declares_fields, field_names, has_fields
+from dynamap.codec.fields import ClassField, class_fields, declares_fields, field_names, has_fields, init_names
 from dynamap.codec.inspection import class_shape, shape_of
 from dynamap.codec.paths import Path, format_path
-from dynamap.codec.pydantic_classes import generic_model
+from dynamap.codec.pydantic_classes import generic_model, is_pydantic, is_pydantic_model
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
 from dynamap.codec.scopes import remember_names
 from dynamap.codec.shapes import Shape
@@ -70,6 +70,9 @@ __all__ = [
     "format_path",
     "generic_model",
     "has_fields",
+    "init_names",
+    "is_pydantic",
+    "is_pydantic_model",
     "item_size",
     "remember_names",
     "shape_of",

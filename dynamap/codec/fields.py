@@ -17,7 +17,7 @@ from dynamap.codec.readers import AttrsReader, DataclassReader, Declared, NamedT
 from dynamap.codec.scopes import names_around, own_annotations
 from dynamap.errors import ModelError
 
-__all__ = ["ClassField", "class_fields", "declares_fields", "field_names", "has_fields"]
+__all__ = ["ClassField", "class_fields", "declares_fields", "field_names", "has_fields", "init_names"]
 
 
 @attrs.frozen
@@ -119,6 +119,11 @@ def field_names(cls: Any) -> tuple[str, ...]:
     return tuple(field.name for field in _declared(get_origin(cls) or cls))
 
 
+def init_names(cls: type) -> dict[str, str]:
+    """Give the keyword by which `__init__` takes each of its fields; "" for one that no keyword reaches."""
+    return {field.name: field.init_name for field in _declared(cls) if field.init}
+
+
 def class_fields(cls: Any, localns: Mapping[str, Any] | None = None) -> tuple[ClassField, ...]:
     """Give the fields of a class; a generic alias such as `Box[int]` fills them in.
 
@@ -136,9 +141,7 @@ def _complete(
     hint = _hint(cls, declared, arguments, localns)
     while get_origin(hint) is Final:
         (hint,) = get_args(hint)
-    if declared.markers:
-        parts = (hint, *declared.markers)
-        hint = Annotated[parts]
+    hint = _annotated(hint, declared.markers)
     markers: tuple[Any, ...] = hint.__metadata__ if get_origin(hint) is Annotated else ()
     return ClassField(
         name=declared.name,
@@ -152,6 +155,11 @@ def _complete(
         factory=declared.factory,
         factory_takes_self=declared.factory_takes_self,
     )
+
+
+def _annotated(hint: Any, markers: tuple[Any, ...]) -> Any:
+    parts = (hint, *markers)
+    return Annotated[parts] if markers else hint
 
 
 def _hint(

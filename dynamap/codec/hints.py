@@ -32,7 +32,9 @@ ALIASES: tuple[Any, ...] = (
     typing_extensions.TypeAliasType,
     getattr(typing, "TypeAliasType", typing_extensions.TypeAliasType),
 )
-SELVES: tuple[Any, ...] = (typing_extensions.Self, getattr(typing, "Self", typing_extensions.Self))
+SELVES: tuple[Any, ...] = tuple(
+    vars(module)["Self"] for module in (typing, typing_extensions) if "Self" in vars(module)
+)
 TRANSPARENT = (Final, typing_extensions.Required, typing_extensions.NotRequired, typing_extensions.ReadOnly)
 
 

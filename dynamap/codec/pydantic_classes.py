@@ -24,6 +24,7 @@ __all__ = [
     "PydanticModelReader",
     "builder_for",
     "generic_model",
+    "is_pydantic",
     "is_pydantic_dataclass",
     "is_pydantic_model",
 ]
@@ -41,6 +42,16 @@ def is_pydantic_model(cls: type) -> bool:
 def is_pydantic_dataclass(cls: type) -> bool:
     """Tell whether this very class was made by pydantic's `@dataclass`."""
     return "__dataclass_fields__" in cls.__dict__ and "__pydantic_validator__" in cls.__dict__
+
+
+def is_pydantic(cls: type) -> bool:
+    """Tell whether pydantic has made its fields: of a model, of a dataclass or of a subclass that adds none."""
+    if is_pydantic_model(cls):
+        return True
+    made = next(
+        (base for base in cls.__mro__ if {"__dataclass_fields__", "__attrs_attrs__"} & base.__dict__.keys()), cls
+    )
+    return is_pydantic_dataclass(made)
 
 
 def generic_model(cls: object) -> tuple[type, tuple[Any, ...]] | None:
@@ -210,7 +221,8 @@ class _DataclassBuilder(Builder):
         return hasattr(cls, "__post_init__") and _init_variables(cls) is not None
 
     def build(self, cls: type, fields: Sequence[_Field], values: Mapping[str, Any]) -> Any:
-        instance: Any = object.__new__(cls)
+        anything: Any = cls
+        instance: Any = object.__new__(anything)
         for field in fields:
             if field.name in values:
                 _put(instance, field.name, values[field.name])
@@ -251,11 +263,6 @@ def _is_init_variable(field: dataclasses.Field[Any]) -> bool:
 
 def builder_for(cls: type) -> Builder | None:
     """Give what makes instances of a pydantic class; None for other classes, whose own `__init__` does."""
-    if is_pydantic_model(cls):
-        return _ModelBuilder()
-    for base in cls.__mro__:
-        if is_pydantic_dataclass(base):
-            return _DataclassBuilder()
-        if "__dataclass_fields__" in base.__dict__ or "__attrs_attrs__" in base.__dict__:
-            break
-    return None
+    if not is_pydantic(cls):
+        return None
+    return _ModelBuilder() if is_pydantic_model(cls) else _DataclassBuilder()

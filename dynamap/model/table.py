@@ -99,7 +99,7 @@ class Table:
             for other in self.entities:
                 if entity is not None and _origin(other) is entity.cls:
                     remedy = f"the table holds {_name(other)}; use one of both in both places"
-                elif _name(other) == _name(cls) and isinstance(cls, type):
+                elif _name(other) == _name(cls) and hasattr(cls, "__module__"):
                     remedy = f"it holds another class of this name, {_twice(other, cls)}"
             msg = f"{_name(cls)} is not in Table {self.name!r}: {remedy}"
             raise RequestError(msg)
@@ -135,10 +135,7 @@ class Table:
         declared = declaration_of(cls)
         if declared is None or declared.abstract:
             what = "is abstract" if declared is not None else "is no entity"
-            msg = (
-                f"{_name(cls)} {what}, so it cannot be in Table {self.name!r}: "
-                f"decorate it with @entity or @mapped"
-            )
+            msg = f"{_name(cls)} {what}, so it cannot be in Table {self.name!r}: decorate it with @entity or @mapped"
             raise ModelError(msg)
         origin: type[M] = _origin(cls)
         if origin in self._described:
