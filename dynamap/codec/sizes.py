@@ -5,13 +5,14 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCal
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 __all__ = ["MOST_ITEM_BYTES", "exceeds", "item_size", "wire_size"]
 
 MOST_ITEM_BYTES = 400 * 1024
-_MOST_NUMBER_BYTES = 24
+# 38 digits in pairs, a sign, an exponent
+_QUARTER_OF_A_NUMBER = 6
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
@@ -44,22 +45,24 @@ def wire_size(wire: Mapping[str, Any]) -> int:
 
 def exceeds(item: Mapping[str, Mapping[str, Any]], most: int) -> bool:
     """Whether an item has more bytes than *most*; a small one is not measured exactly."""
-    return _upper_bound({"M": item}) > most and item_size(item) > most
+    return 4 * (sum(map(len, item)) + _quarters(item.values())) > most and item_size(item) > most
 
 
-def _upper_bound(wire: Mapping[str, Any]) -> int:
-    """No less than the size, from lengths alone: a character has up to four bytes."""
-    for kind, value in wire.items():
-        if kind == "S":
-            return 4 * len(value)
-        if kind == "B":
-            return len(value)
-        if kind == "M":
-            return 3 + sum(1 + 4 * len(name) + _upper_bound(inner) for name, inner in value.items())
-        if kind == "L":
-            return 3 + len(value) + sum(map(_upper_bound, value))
-        if kind in ("SS", "BS"):
-            return 4 * sum(map(len, value))
-        if kind == "NS":
-            return _MOST_NUMBER_BYTES * len(value)
-    return _MOST_NUMBER_BYTES
+def _quarters(wires: Iterable[Mapping[str, Any]]) -> int:
+    """No less than a quarter of the size, from lengths alone: a character has up to four bytes."""
+    total = 0
+    for wire in wires:
+        for kind, value in wire.items():
+            if kind in ("S", "B"):
+                total += len(value)
+            elif kind in ("N", "BOOL", "NULL"):
+                total += _QUARTER_OF_A_NUMBER
+            elif kind == "M":
+                total += 1 + len(value) + sum(map(len, value)) + _quarters(value.values())
+            elif kind == "L":
+                total += 1 + len(value) + _quarters(value)
+            elif kind == "NS":
+                total += _QUARTER_OF_A_NUMBER * len(value)
+            else:
+                total += sum(map(len, value))
+    return total

@@ -11,13 +11,26 @@ from dynamap.expressions import Action, Assignment, Field, OrElse, Set, Sum, Upd
 from dynamap.model import Entity
 from dynamap.plan import Item
 
-__all__ = ["check_complete", "creation"]
+__all__ = ["check_complete", "creation", "plain_defaults"]
 
 _UPDATE = "or update() an item that exists"
 
 
+def plain_defaults(entity: Entity[Any]) -> dict[str, Any]:
+    """The defaults of a new item by field: made once for an upsert, so that a repetition has the same bytes.
+
+    Those that an instance is needed for, or its class computes, are left out: the class makes them at every reading.
+    """
+    return {field.name: field.field.make_default() for field in entity.shape.fields if _has_plain_default(field)}
+
+
 def creation(
-    compiler: UpdateCompiler, entity: Entity[Any], key: Item, values: Mapping[str, Any], actions: Sequence[Action]
+    compiler: UpdateCompiler,
+    entity: Entity[Any],
+    key: Item,
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    actions: Sequence[Action],
 ) -> Iterator[Assignment]:
     """What a new item needs beside the actions: discriminator, key fields, defaults.
 
@@ -37,14 +50,13 @@ def creation(
             wire = compiler.stored(values[field.name], resolved)
             if wire is not None:
                 yield (field.attribute,), compiler.value(wire)
-        elif _has_plain_default(field):
-            wire = compiler.stored(field.field.make_default(), resolved)
+        elif field.name in defaults:
+            wire = compiler.stored(defaults[field.name], resolved)
             if wire is not None:
                 yield (field.attribute,), compiler.present_or(resolved, wire)
 
 
 def _has_plain_default(field: FieldShape) -> bool:
-    """Whether the default can be made without an instance; others are made by the class whenever it is read."""
     return field.field.has_default and field.field.init and not field.field.factory_takes_self
 
 

@@ -278,7 +278,8 @@ def _has_known_default(described: FieldShape) -> bool:
     declared = described.field
     if not declared.has_default:
         return described.shape.accepts(None)
-    return declared.init and not declared.factory_takes_self
+    # a factory may make another value each time
+    return declared.init and declared.factory is None
 
 
 def _default(described: FieldShape) -> Any:

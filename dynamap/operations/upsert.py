@@ -10,7 +10,7 @@ from typing_extensions import Self
 from dynamap.expressions import Action, Assignment, Field, UpdateCompiler
 from dynamap.markers import D, Write
 from dynamap.operations.base import Scope
-from dynamap.operations.creation import check_complete, creation
+from dynamap.operations.creation import check_complete, creation, plain_defaults
 from dynamap.operations.guards import Guard, GuardKind, guard_of_version
 from dynamap.operations.index_keys import assignments
 from dynamap.operations.update_steps import ReturningSteps, UpdateSteps
@@ -29,6 +29,8 @@ T6 = TypeVar("T6")
 
 
 class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
+    _defaults: dict[str, Any]
+
     def if_version(self, version: int, /) -> Self:
         """Write only if the stored version is this one, or with 0 if nothing is stored; `VersionConflict` otherwise."""
         return self._copy(_version_guard=guard_of_version(self._scope.entity, version))
@@ -51,7 +53,7 @@ class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
             return super()._changes(compiler, guard)
         entity = self._scope.entity
         check_complete(compiler, entity, self._actions, self._what)
-        created = list(creation(compiler, entity, self._key, self._values, self._actions))
+        created = list(creation(compiler, entity, self._key, self._values, self._defaults, self._actions))
         return self._actions, created + assignments(compiler, self._known_fields(compiler).upserted())
 
 
@@ -75,7 +77,7 @@ class Upsert(_UpsertSteps[D, M, M], Write[D, M]):
 
     def __init__(self, scope: Scope[M], values: dict[str, Any]) -> None:
         self._begin("upsert", scope, scope.entity.key(values), values)
-        self.__dict__.update(_actions=(), _version_guard=None)
+        self.__dict__.update(_actions=(), _version_guard=None, _defaults=plain_defaults(scope.entity))
 
     def returning_old(self) -> UpsertReturning[D, M, M | None]:
         """Answer the entity as it was before, None if there was none."""

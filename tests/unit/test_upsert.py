@@ -15,7 +15,9 @@ from dynamap import (
     ConditionFailed,
     DynamapError,
     F,
+    GlobalIndex,
     IncompleteUpsert,
+    Index,
     ItemDecodeError,
     Normalize,
     OutcomeUnknown,
@@ -495,6 +497,33 @@ def test_it_is_a_part_of_a_transaction() -> None:
     alone = upsert.params()
     del alone["ReturnValues"]
     assert items == [{"Update": alone}]
+
+
+def test_a_default_is_made_once_for_an_upsert() -> None:
+    made = iter("abc")
+
+    @entity("TOKEN", pk="TOKEN#{id}", sk="TOKEN")
+    class Token:
+        id: str
+        token: str = attrs.field(factory=lambda: next(made))
+
+    tokens = store_of(Table("tokens", [Token])).of(Token)
+    upsert = tokens.upsert(id="x")
+    for operation in (upsert, upsert, upsert.at_least_once()):
+        assert "token = if_not_exists(token, 'a')" in shown(operation.params())
+    assert "token = if_not_exists(token, 'b')" in shown(tokens.upsert(id="x").params())
+
+
+def test_an_index_key_is_not_made_of_a_default_that_may_be_another_each_time() -> None:
+    @entity("TOKEN", pk="TOKEN#{id}", sk="TOKEN", indexes=[Index("by-token", pk="BY#{token}", sk="TOKEN")])
+    class Token:
+        id: str
+        token: str = attrs.field(factory=lambda: "x")
+
+    tokens = store_of(Table("tokens", [Token], indexes=[GlobalIndex("by-token")])).of(Token)
+    with pytest.raises(RequestError, match="cannot be known without token"):
+        tokens.upsert(id="x").params()
+    assert "BY#y" in tokens.upsert(id="x").set(F(Token.token), "y").explain()
 
 
 def test_decimal_defaults_are_written_exactly() -> None:
