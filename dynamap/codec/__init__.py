@@ -10,7 +10,7 @@ from dynamap.codec.failures import DecodeFailure, Wire
 from dynamap.codec.fields import ClassField, class_fields, declares_fields, field_names, has_fields, init_names
 from dynamap.codec.inspection import class_shape, shape_of
 from dynamap.codec.paths import Path, format_path
-from dynamap.codec.pydantic_classes import generic_model, is_pydantic, is_pydantic_model
+from dynamap.codec.pydantic_classes import annotated_type, generic_model, is_pydantic, is_pydantic_model
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
 from dynamap.codec.scopes import remember_names
 from dynamap.codec.shapes import Shape
@@ -62,6 +62,7 @@ __all__ = [
     "UnionShape",
     "Uuid",
     "Wire",
+    "annotated_type",
     "class_fields",
     "class_shape",
     "declares_fields",

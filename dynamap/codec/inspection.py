@@ -41,6 +41,7 @@ from dynamap.codec.hints import (
     upper_bound,
     value_hint,
 )
+from dynamap.codec.pydantic_classes import annotated_type
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
 from dynamap.codec.shapes import Shape
 from dynamap.codec.temporal import Date, DateTime, Duration, EpochNumber, EpochTime, EpochUnit, Time
@@ -122,7 +123,7 @@ def _shape(hint: Any, markers: tuple[Any, ...], where: str, context: Context) ->
         return _shape(upper_bound(hint, where), markers, where, context)
     if origin in UNIONS:
         return _union(hint, markers, where, context)
-    return _marked(hint, markers, where, context)
+    return _marked(annotated_type(hint), markers, where, context)
 
 
 def _alias(hint: Any, markers: tuple[Any, ...], where: str, context: Context) -> Shape:

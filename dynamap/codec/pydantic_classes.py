@@ -10,6 +10,7 @@ import dataclasses
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from typing import Annotated, Any, Protocol
 
 import attrs
@@ -22,6 +23,7 @@ __all__ = [
     "Builder",
     "PydanticDataclassReader",
     "PydanticModelReader",
+    "annotated_type",
     "builder_for",
     "generic_model",
     "is_pydantic",
@@ -29,6 +31,15 @@ __all__ = [
     "is_pydantic_model",
 ]
 
+# To checkers these are Annotated; when running they are classes that no value is an instance of.
+_ANNOTATIONS: dict[str, type] = {
+    "AwareDatetime": datetime,
+    "PastDatetime": datetime,
+    "FutureDatetime": datetime,
+    "PastDate": date,
+    "FutureDate": date,
+    "EmailStr": str,
+}
 _MODEL_EXTRA = "model_extra"
 _EXTRA = "__pydantic_extra__"
 _put = object.__setattr__
@@ -42,6 +53,13 @@ def is_pydantic_model(cls: type) -> bool:
 def is_pydantic_dataclass(cls: type) -> bool:
     """Tell whether this very class was made by pydantic's `@dataclass`."""
     return "__dataclass_fields__" in cls.__dict__ and "__pydantic_validator__" in cls.__dict__
+
+
+def annotated_type(hint: Any) -> Any:
+    """Give the type of the values for one of pydantic's that only says more about them, as `AwareDatetime`."""
+    if isinstance(hint, type) and hint.__module__ in ("pydantic.types", "pydantic.networks"):
+        return _ANNOTATIONS.get(hint.__name__, hint)
+    return hint
 
 
 def is_pydantic(cls: type) -> bool:

@@ -10,6 +10,7 @@ from enum import Enum, Flag
 from typing import Annotated, Any, Final, Literal, NewType, Union, cast, get_args, get_origin
 from uuid import UUID
 
+from dynamap.codec import annotated_type
 from dynamap.model.key_values import (
     Choices,
     Day,
@@ -55,7 +56,7 @@ def plain_type(hint: Any) -> Any:  # noqa: ANN401 -- type hints have no common t
                 return hint
             hint = members[0]
         else:
-            return hint
+            return annotated_type(hint)
 
 
 def codec_for(hint: Any, token: FieldToken, *, sort: bool, raw: bool) -> KeyCodec:  # noqa: ANN401
