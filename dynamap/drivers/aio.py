@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from dynamap.drivers.clients import PLACEHOLDERS, ClientOptions, accept_async_client, client_arguments, placeholders_for
 from dynamap.drivers.failures import describe, our_call
 from dynamap.drivers.interceptor import Interceptor, method_of
+from dynamap.errors import RequestError
 from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reply, Sleep, Spawn, Ticket
 
 __all__ = ["AsyncDriver"]
@@ -32,6 +33,7 @@ class AsyncDriver:
         self._owned = isinstance(client, ClientOptions)
         self._client: Any = None if self._owned else accept_async_client(client)
         self._opening: asyncio.Lock | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stack = AsyncExitStack()
         self._sleep = sleep
         self._interceptors = tuple(interceptors)
@@ -47,6 +49,7 @@ class AsyncDriver:
         """The client, made now if there is none yet."""
         if self._shared is not None:
             return await self._shared.client()
+        self._stay_in_loop()
         if self._client is None:
             if self._opening is None:
                 self._opening = asyncio.Lock()
@@ -71,8 +74,21 @@ class AsyncDriver:
     async def close(self) -> None:
         """Close a client that dynamap made; one that was given stays open."""
         if self._owned and self._client is not None:
-            self._client = None
+            self._stay_in_loop()
+            self._client = self._loop = self._opening = None
             await self._stack.aclose()
+
+    def _stay_in_loop(self) -> None:
+        """Raise RequestError in another event loop: connections do not work there, and a write would be half sent."""
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            msg = (
+                "this store was used in another event loop, and so its connections belong there: "
+                "make one for each loop by connect_async(), or close it before the next loop begins"
+            )
+            raise RequestError(msg)
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan to its end and answer its result; what it emits is dropped."""

@@ -80,11 +80,23 @@ def _accept(client: Any, handler: Callable[..., Any]) -> Any:
     if events is None or service != "dynamodb":
         msg = (
             f"client= takes a DynamoDB client, as boto3.client('dynamodb') makes it; got {type(client).__name__}"
-            f"{'' if service is None else f' for {service}'}: of a boto3 resource or table, pass its .meta.client"
+            f"{'' if service is None else f' for {service}'}: of a boto3 resource or table, make a client beside it"
+        )
+        raise RequestError(msg)
+    if _translates_values(events):
+        msg = (
+            "client= takes a DynamoDB client, as boto3.client('dynamodb') makes it; this one belongs to a boto3 "
+            "resource, whose calls translate values by themselves: make a client beside it"
         )
         raise RequestError(msg)
     events.register_first("needs-retry.dynamodb", handler, unique_id="dynamap-without-retries")
     return client
+
+
+def _translates_values(events: Any) -> bool:
+    """Whether a boto3 resource has put its handlers between plain values and wire values onto this client."""
+    emitter = getattr(events, "_emitter", events)
+    return "dynamodb-attr-value-input" in getattr(emitter, "_unique_id_handlers", ())
 
 
 def client_arguments(options: ClientOptions, session: Any, config: type[Any]) -> dict[str, Any]:
