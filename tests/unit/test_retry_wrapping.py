@@ -206,7 +206,6 @@ class Generator:
         functools.partial(Generator()),
         staticmethod(generator),
     ],
-    ids=repr,
 )
 def test_generators_are_refused(function: Any) -> None:
     with pytest.raises(TypeError, match=r"cannot rerun the generator \w+: wrap the function that consumes it"):
