@@ -121,8 +121,10 @@ class PydanticDataclassReader(Reader):
             raise ModelError(msg)
         infos = _infos(cls)
         for field in dataclasses.fields(anything):
-            declared = _declared(cls, field.name, infos[field.name], config)
-            yield attrs.evolve(declared, init=field.init, kw_only=field.kw_only is True)
+            info = infos[field.name]
+            # before 2.11, only pydantic knew what its Field(init=False) says
+            init = field.init and getattr(info, "init", None) is not False
+            yield attrs.evolve(_declared(cls, field.name, info, config), init=init, kw_only=field.kw_only is True)
 
 
 def _infos(cls: type) -> Mapping[str, Any]:
