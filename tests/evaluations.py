@@ -1,4 +1,4 @@
-"""Conditions on one item with DynamoDB's verdict on each: what evaluates conditions here must agree with what does there.
+"""Conditions on one item with DynamoDB's verdict on each: whatever evaluates conditions must agree.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from dynamap.codec import DecodeFailure, FieldShape, Wire, unwrapped
@@ -74,6 +74,10 @@ class KeyPart(ABC):
         """Whether it is stored in addition to the fields; otherwise the attribute is a field's own."""
 
     @abstractmethod
+    def as_stored(self) -> KeyPart:
+        """The same as a key of an index, which has it from the table's own key."""
+
+    @abstractmethod
     def encode(self, values: Mapping[str, Any]) -> Wire:
         """The attribute value for these field values, which are normalized. Raises KeyValueError."""
 
@@ -88,10 +92,11 @@ class KeyPart(ABC):
 
 @dataclass(frozen=True)
 class TemplateKey(KeyPart):
-    """A key template, stored as text."""
+    """A key template, stored as text; *stored_anyway* where an index has it from the table's own key."""
 
     attribute: str
     template: KeyTemplate
+    stored_anyway: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -103,7 +108,10 @@ class TemplateKey(KeyPart):
 
     @property
     def computed(self) -> bool:
-        return True
+        return not self.stored_anyway
+
+    def as_stored(self) -> KeyPart:
+        return replace(self, stored_anyway=True)
 
     def encode(self, values: Mapping[str, Any]) -> Wire:
         return {"S": self.template.render(values)}
@@ -119,7 +127,7 @@ class TemplateKey(KeyPart):
 class FieldKey(KeyPart):
     """The value of one field, stored as it is: as text, a number or binary data.
 
-    Numbers are written in one way only, so that 1 and 1.0 are one key.
+    Numbers are written in one way only, so that 1 and 1.0 are one key. *stored_anyway* is as for `TemplateKey`.
     """
 
     attribute: str
@@ -127,6 +135,7 @@ class FieldKey(KeyPart):
     owner: str
     field: FieldShape
     sort: bool
+    stored_anyway: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -138,7 +147,10 @@ class FieldKey(KeyPart):
 
     @property
     def computed(self) -> bool:
-        return self.field.attribute != self.attribute or not self.field.stored
+        return not self.stored_anyway and (self.field.attribute != self.attribute or not self.field.stored)
+
+    def as_stored(self) -> KeyPart:
+        return replace(self, stored_anyway=True)
 
     def check_type(self) -> None:
         """Raise ModelError if the field's values are not stored as the attribute's type."""
@@ -219,6 +231,9 @@ class ConstantKey(KeyPart):
     @property
     def computed(self) -> bool:
         return False
+
+    def as_stored(self) -> KeyPart:
+        return self
 
     def encode(self, values: Mapping[str, Any]) -> Wire:
         del values

@@ -153,9 +153,7 @@ class Table:
             shape = with_ttl(shape, declared.ttl, self.layout.ttl, owner=owner)
         maker = KeyParts(shape, owner=owner, table=self.name, escape=self._escape)
         pk, sk = self._key(owner, declared, maker)
-        fixed: dict[str, KeyPart] = {pk.attribute: pk}
-        if sk is not None:
-            fixed[sk.attribute] = sk
+        fixed = {part.attribute: part.as_stored() for part in (pk, sk) if part is not None}
         if self.layout.discriminator is not None:
             fixed[self.layout.discriminator] = ConstantKey(self.layout.discriminator, declared.name or owner)
         uses = maker.uses(declared.indexes, self.layout.indexes, fixed)
