@@ -129,15 +129,14 @@ class PydanticDataclassReader(Reader):
 
 def _infos(cls: type) -> Mapping[str, Any]:
     anything: Any = cls
-    # before 2.10, models had them under the public name only
-    infos: Mapping[str, Any] | None = getattr(cls, "__pydantic_fields__", None)
-    return anything.model_fields if infos is None else infos
+    infos: Mapping[str, Any] = anything.__pydantic_fields__
+    return infos
 
 
 def _declared(cls: type, name: str, info: Any, config: Mapping[str, Any]) -> Declared:
     default, factory, takes_self = None, None, False
     if info.default_factory is not None:
-        factory, takes_self = info.default_factory, bool(getattr(info, "default_factory_takes_validated_data", False))
+        factory, takes_self = info.default_factory, bool(info.default_factory_takes_validated_data)
         if takes_self:
             factory = functools.partial(_from_earlier_fields, factory)
     elif not info.is_required():
