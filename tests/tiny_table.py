@@ -209,7 +209,7 @@ class Expression:
         else:
             amount = self._value()
             old = _at({"M": self._item or {}}, path)
-            (kind, added), = amount.items()
+            ((kind, added),) = amount.items()
             if old is _MISSING:
                 new = amount
             elif kind == "N":
@@ -243,12 +243,12 @@ def _text(number: Decimal) -> str:
 
 
 def _size(wire: dict[str, Any]) -> int:
-    (kind, value), = wire.items()
+    ((kind, value),) = wire.items()
     return len(value.encode()) if kind == "S" else len(value)
 
 
 def _comparable(wire: Any) -> Any:
-    (kind, value), = wire.items()
+    ((kind, value),) = wire.items()
     if kind == "N":
         return Decimal(value)
     return value.encode() if kind == "S" else value

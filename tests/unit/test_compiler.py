@@ -6,69 +6,18 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timezone
 from decimal import Decimal
-from enum import Enum
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynamap import Attribute, Condition, F, Field, LimitExceeded, Normalize, RequestError, Table, entity
+from dynamap import Condition, F, Field, LimitExceeded, RequestError, Table
 from dynamap.errors import EncodeError
-from dynamap.expressions import Compiler, UpdateCompiler
-from tests.fakes import store_of
+from dynamap.expressions import Compiler
+from tests.everything import Color, X, Y
 from tests.tiny_table import Expression
-
-
-class Color(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
-@attrs.frozen
-class Address:
-    city: str = ""
-    zip: Annotated[int | None, Attribute("post.code")] = None
-
-
-@entity("X", pk="X#{id}", sk="X")
-class X:
-    id: str
-    n: int = 0
-    m: int = 0
-    price: Decimal = Decimal(0)
-    weight: float = 0.0
-    flag: bool = False
-    text: str = ""
-    note: str | None = None
-    greeting: str | None = "hello"
-    blob: bytes = b""
-    color: Color = Color.RED
-    uid: UUID = UUID(int=0)
-    at: datetime = datetime(2020, 1, 1, tzinfo=timezone.utc)
-    tags: set[str] = attrs.field(factory=set[str])
-    numbers: frozenset[int] = frozenset()
-    maybe_tags: set[str] | None = None
-    lines: list[Address] = attrs.field(factory=list[Address])
-    names: tuple[str, ...] = ()
-    marks: dict[str, int] = attrs.field(factory=dict[str, int])
-    address: Address = attrs.field(factory=Address)
-    nick: Annotated[str | None, Normalize(str.casefold)] = None
-    mail: Annotated[str, Normalize(str.casefold)] = ""
-    anything: Any = None
-    size: int = 0
-    dotted: Annotated[str, Attribute("a.b")] = ""
-    dashed: Annotated[str, Attribute("a-b")] = ""
-    joined: Annotated[str, Attribute("ab")] = ""
-
-
-@entity("Y", pk="Y#{id}", sk="Y")
-class Y:
-    id: str
-    n: int = 0
-
 
 Entity = Table("table", [X, Y]).entity(X)
 
@@ -489,112 +438,13 @@ def test_a_path_has_up_to_32_steps() -> None:
         compiler.path((*field.path, "a"))
 
 
-# ---- updates
-
-
-def updated(change: Callable[[Any], Any]) -> str:
-    params = change(store_of(Table("table", [X])).of(X).update(id="1")).params()
-    names, values = params.get("ExpressionAttributeNames", {}), params.get("ExpressionAttributeValues", {})
-    shown = {**names, **{name: f"{kind}:{value}" for name, wire in values.items() for kind, value in wire.items()}}
-    return re.sub(r"[#:]\d+", lambda match: f"<{shown[match[0]]}>", params["UpdateExpression"])
-
-
-UPDATES: list[tuple[Callable[[Any], Any], str]] = [
-    (lambda u: u.set(F(X.n), 1), "SET <n> = <N:1>"),
-    (lambda u: u.set(F(X.n), F(X.m)), "SET <n> = <m>"),
-    (lambda u: u.set(F(X.n), F(X.n) + 1), "SET <n> = <n> + <N:1>"),
-    (lambda u: u.set(F(X.n), F(X.n) - F(X.m)), "SET <n> = <n> - <m>"),
-    (lambda u: u.set(F(X.n), 10 - F(X.n)), "SET <n> = <N:10> - <n>"),
-    (lambda u: u.set(F(X.n), F(X.m).or_else(5)), "SET <n> = if_not_exists(<m>, <N:5>)"),
-    (lambda u: u.set(F(X.n), F(X.m).or_else(F(X.n))), "SET <n> = if_not_exists(<m>, <n>)"),
-    (lambda u: u.set(F(X.n), F(X.m).or_else(0) + F(X.n)), "SET <n> = if_not_exists(<m>, <N:0>) + <n>"),
-    (lambda u: u.set(F(X.price), F(X.price) + 1), "SET <price> = <price> + <N:1>"),
-    (lambda u: u.set(F(X.price), F(X.price) - Decimal("0.5")), "SET <price> = <price> - <N:0.5>"),
-    (lambda u: u.set(F(X.note), None), "REMOVE <note>"),
-    (lambda u: u.set(F(X.greeting), None), "SET <greeting> = <NULL:True>"),
-    (lambda u: u.set(F(X.maybe_tags), None), "SET <maybe_tags> = <NULL:True>"),
-    (lambda u: u.set(F(X.maybe_tags), set()), "REMOVE <maybe_tags>"),
-    (lambda u: u.set(F(X, lambda x: x.address.zip), None), "SET <address>.<post.code> = <NULL:True>"),
-    (lambda u: u.set(F(X, lambda x: x.lines[1].city), "a"), "SET <lines>[1].<city> = <S:a>"),
-    (lambda u: u.set(F(X, lambda x: x.marks["a.b"]), 1), "SET <marks>.<a.b> = <N:1>"),
-    (lambda u: u.remove(F(X, lambda x: x.marks["a"]), F(X.note)), "REMOVE <marks>.<a>, <note>"),
-    (lambda u: u.set(F(X.mail), "A@B"), "SET <mail> = <S:a@b>"),
-    (lambda u: u.set(F(X.size), 1).set(F(X.dotted), "x"), "SET <size> = <N:1>, <a.b> = <S:x>"),
-    (lambda u: u.add(F(X.n), -2), "ADD <n> <N:-2>"),
-    (lambda u: u.add(F(X.price), 2), "ADD <price> <N:2>"),
-    (lambda u: u.add(F(X.tags), "b", "a", "b"), "ADD <tags> <SS:['a', 'b']>"),
-    (lambda u: u.add(F(X.numbers), 10, 9), "ADD <numbers> <NS:['10', '9']>"),
-]
-
-
-@pytest.mark.parametrize(("change", "text"), UPDATES, ids=[text for _, text in UPDATES])
-def test_every_action_has_its_text(change: Callable[[Any], Any], text: str) -> None:
-    assert updated(change) == text
-
-
-REFUSED_UPDATES: list[tuple[Callable[[Any], Any], str]] = [
-    (
-        lambda u: u.add(F(X.text), "a"),
-        "X.text: add() takes one amount for a number or elements for a set; this field holds str",
-    ),
-    (
-        lambda u: u.add(F(X.at), 1),
-        "X.at: add() takes one amount for a number or elements for a set; this field holds datetime",
-    ),
-    (
-        lambda u: u.add(F(X.n), 1, 2),
-        "X.n: add() takes one amount for a number or elements for a set; this field holds int",
-    ),
-    (lambda u: u.add(F(X.n), True), "X $.n: an int expected, got bool"),
-    (lambda u: u.add(F(X.n), 1.5), "X $.n: an int expected, got float"),
-    (lambda u: u.add(F(X.tags), 1), "X $.tags"),
-    (lambda u: u.add(F(X.tags), ["a"]), "X.tags: add() takes the elements one by one"),
-    (lambda u: u.set(F(X.n), "1"), "X $.n: an int expected, got str"),
-    (lambda u: u.set(F(X.n), F(X.n) + "1"), "X $.n: an int expected, got str"),
-    (lambda u: u.set(F(X.n), F(Y.n)), "F(Y: n) is a field of Y, but the request is about X"),
-    (lambda u: u.set(F(X.n), F(X.n).size()), "X $.n: an int expected, got Size"),
-    (lambda u: u.set("n", 1), "X: a field is wanted, as F(X.name) makes it; got str"),
-    (lambda u: u.set(F(X.n), 1).set(F(X.n), 2), "X: one update changes n and n, which are the same: leave one out"),
-    (
-        lambda u: u.set(F(X, lambda x: x.lines[0].city), "a").remove(F(X, lambda x: x.lines[0])),
-        "X: one update changes lines.0.city and lines.0, which overlap: leave one out",
-    ),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), REFUSED_UPDATES, ids=[message for _, message in REFUSED_UPDATES])
-def test_an_action_is_refused_while_it_is_built(change: Callable[[Any], Any], message: str) -> None:
-    with pytest.raises(RequestError) as caught:
-        updated(change)
-    assert str(caught.value).startswith(message)
-
-
-def test_paths_beside_each_other_do_not_conflict() -> None:
-    text = updated(
-        lambda u: u.set(F(X, lambda x: x.address.city), "a")
-        .set(F(X, lambda x: x.address.zip), 1)
-        .set(F(X, lambda x: x.lines[0].city), "a")
-        .set(F(X, lambda x: x.lines[1].city), "a")
-    )
-    assert text.count("=") == 4
-
-
-def test_one_compiler_numbers_condition_and_update_together() -> None:
-    compiler = UpdateCompiler(Entity)
-    update = compiler.update([], [(("n",), compiler.value({"N": "1"}))])
-    condition = compiler.condition([F(X.n).eq(0), F(X.m).eq(2)])
-    assert (update, condition) == ("SET #0 = :0", "#0 = :1 AND #1 = :2")
-    assert compiler.placeholders() == {
-        "ExpressionAttributeNames": {"#0": "n", "#1": "m"},
-        "ExpressionAttributeValues": {":0": {"N": "1"}, ":1": {"N": "0"}, ":2": {"N": "2"}},
-    }
-
-
 def test_a_condition_has_no_truth_value() -> None:
     for combined in (lambda: A and B, lambda: A or B, lambda: not A, lambda: bool(A)):
         with pytest.raises(TypeError) as caught:
             combined()
-        assert str(caught.value) == "a Condition has no truth value; combine conditions with & | ~ instead of and, or, not"
+        assert (
+            str(caught.value) == "a Condition has no truth value; combine conditions with & | ~ instead of and, or, not"
+        )
 
 
 @pytest.mark.parametrize("other", [True, None, F(X.n)])

@@ -36,7 +36,9 @@ class Stored:
 
 
 CLASSES = [getattr(errors, name) for name in sorted(errors.__all__)]
-ERRORS: list[type[DynamapError]] = [each for each in CLASSES if isinstance(each, type) and issubclass(each, DynamapError)]
+ERRORS: list[type[DynamapError]] = [
+    each for each in CLASSES if isinstance(each, type) and issubclass(each, DynamapError)
+]
 
 CASES: list[tuple[type[DynamapError], dict[str, Any]]] = [
     (errors.ModelError, {}),

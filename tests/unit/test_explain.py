@@ -82,13 +82,15 @@ PutItem on tables
   capacity   2 write units for these SIZE bytes; more if a larger item is replaced""",
     ),
     "update": (
-        lambda x, y: x.update(id="a")
-        .if_version(7)
-        .add(F(X.n), 2)
-        .add(F(X.tags), "b", "a")
-        .set(F(X.dotted), "x")
-        .set(F(X, lambda x: x.part.size), 3)
-        .if_(F(X.n).between(1, 5) | F(X.note).eq(None)),
+        lambda x, y: (
+            x.update(id="a")
+            .if_version(7)
+            .add(F(X.n), 2)
+            .add(F(X.tags), "b", "a")
+            .set(F(X.dotted), "x")
+            .set(F(X, lambda x: x.part.size), 3)
+            .if_(F(X.n).between(1, 5) | F(X.note).eq(None))
+        ),
         """\
 UpdateItem on tables
   key        pk = "X#a", sk = "X"

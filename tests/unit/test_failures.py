@@ -87,7 +87,9 @@ PERHAPS_SENT = {
         endpoint_url=URL, error=aiohttp.ClientConnectionResetError("Cannot write to closing transport")
     ),
     "disconnected, aiohttp": raised.ConnectionClosedError(endpoint_url=URL, error=aiohttp.ServerDisconnectedError()),
-    "TLS broke in the middle": raised.SSLError(endpoint_url=URL, error=ssl.SSLError("DECRYPTION_FAILED_OR_BAD_RECORD_MAC")),
+    "TLS broke in the middle": raised.SSLError(
+        endpoint_url=URL, error=ssl.SSLError("DECRYPTION_FAILED_OR_BAD_RECORD_MAC")
+    ),
     "TLS ended in the middle": raised.SSLError(endpoint_url=URL, error=ssl.SSLEOFError("EOF occurred")),
     # urllib3 before 2.0 says so of every broken socket while a proxy is in use
     "reset behind a proxy": raised.ProxyConnectionError(
@@ -95,7 +97,8 @@ PERHAPS_SENT = {
         error=urllib3.exceptions.ProxyError("Cannot connect to proxy.", ConnectionResetError(104, "reset")),
     ),
     "timeout behind a proxy": raised.ProxyConnectionError(
-        proxy_url="http://proxy", error=urllib3.exceptions.ProxyError("Cannot connect to proxy.", TimeoutError("timed out"))
+        proxy_url="http://proxy",
+        error=urllib3.exceptions.ProxyError("Cannot connect to proxy.", TimeoutError("timed out")),
     ),
     "anything in the transport": raised.HTTPClientError(error=ValueError("what")),
     "incomplete": raised.IncompleteReadError(actual_bytes=1, expected_bytes=2),

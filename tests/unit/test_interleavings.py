@@ -208,9 +208,24 @@ REPEATED = [
         twice_after=deleted,
         table="without id",
     ),
-    Kind("put of a legacy item", lambda w, doc: docs(w).put(evolve(doc, text="mine")), before="legacy", twice_after=replaced_by_hand),
-    Kind("rewrite of a legacy item", lambda w, doc: docs(w).update(doc).to(evolve(doc, text="mine")), before="legacy", twice_after=replaced_by_hand),
-    Kind("rewrite of a zero version", lambda w, doc: docs(w).update(doc).to(evolve(doc, text="mine")), before="zero", twice_after=replaced_by_hand),
+    Kind(
+        "put of a legacy item",
+        lambda w, doc: docs(w).put(evolve(doc, text="mine")),
+        before="legacy",
+        twice_after=replaced_by_hand,
+    ),
+    Kind(
+        "rewrite of a legacy item",
+        lambda w, doc: docs(w).update(doc).to(evolve(doc, text="mine")),
+        before="legacy",
+        twice_after=replaced_by_hand,
+    ),
+    Kind(
+        "rewrite of a zero version",
+        lambda w, doc: docs(w).update(doc).to(evolve(doc, text="mine")),
+        before="zero",
+        twice_after=replaced_by_hand,
+    ),
     Kind("delete of a version", lambda w, doc: docs(w).delete(doc)),
     Kind("delete of a version, returning old", lambda w, doc: docs(w).delete(doc).returning_old()),
     Kind("delete of a version with a condition", lambda w, doc: docs(w).delete(doc).if_(F(Doc.count).lt(50))),
@@ -305,7 +320,9 @@ NOT_REPEATED = [
     Kind("delete, ignore_version", lambda w, _: docs(w).delete(id="1").ignore_version()),
     Kind("put of a version, at most once", lambda w, doc: docs(w).put(evolve(doc, text="mine")).at_most_once()),
     Kind("put, at most once", lambda w, _: claims(w).put(Claim(id="1")).at_most_once(), key=CLAIM_KEY),
-    Kind("set, at most once", lambda w, _: claims(w).update(id="1").set(F(Claim.owner), "").at_most_once(), key=CLAIM_KEY),
+    Kind(
+        "set, at most once", lambda w, _: claims(w).update(id="1").set(F(Claim.owner), "").at_most_once(), key=CLAIM_KEY
+    ),
 ]
 
 

@@ -92,7 +92,8 @@ def test_entity_refuses_a_class_that_is_made_already() -> None:
 
     text = refused(lambda: entity("X", pk="X#{id}")(Made))
     assert text.endswith(
-        "Made an attrs class itself, but it already is an attrs class or a dataclass; use @mapped(...) above @dataclass "
+        "Made an attrs class itself, but it already is an attrs class or a dataclass; use @mapped(...) above "
+        "@dataclass "
         "or @attrs.define"
     )
 
@@ -178,29 +179,39 @@ IN_A_TABLE: dict[str, tuple[Callable[[], object], str]] = {
         "X.v is the version and part of a key, but a key never changes: use another field",
     ),
     "a version that is not stored": (
-        lambda: table_of(
-            make(pk="X#{id}", sk="X", version="v", fields={"v": Annotated[int, Attribute(stored=False)]})
-        ),
+        lambda: table_of(make(pk="X#{id}", sk="X", version="v", fields={"v": Annotated[int, Attribute(stored=False)]})),
         "X.v is the version, so it must be stored: write `v: int = 0`",
     ),
     "a field stored as the partition key": (
         lambda: table_of(make(pk="X#{id}", sk="X", fields={"pk": str})),
-        "X.pk is stored as 'pk', where its pk template is to be stored too: leave out the template to make the field the "
-        'key, or give the field another name with Attribute("...")',
+        (
+            "X.pk is stored as 'pk', where its pk template is to be stored too: leave out the template to make the "
+            "field "
+            "the "
+            'key, or give the field another name with Attribute("...")'
+        ),
     ),
     "a field stored as the discriminator": (
         lambda: table_of(make(pk="X#{id}", sk="X", fields={"kind": Annotated[str, Attribute("_type")]})),
-        "X.kind is stored as '_type', which the table uses for itself: give the field another name with "
-        'Annotated[..., Attribute("...")], or the table other names',
+        (
+            "X.kind is stored as '_type', which the table uses for itself: give the field another name with "
+            'Annotated[..., Attribute("...")], or the table other names'
+        ),
     ),
     "a field stored as the write id": (
         lambda: table_of(make(pk="X#{id}", sk="X", fields={"_w": str})),
-        "X._w is stored as '_w', which the table uses for itself: give the field another name with "
-        'Annotated[..., Attribute("...")], or the table other names',
+        (
+            "X._w is stored as '_w', which the table uses for itself: give the field another name with "
+            'Annotated[..., Attribute("...")], or the table other names'
+        ),
     ),
     "an alias that the table uses": (
         lambda: table_of(make(pk="X#{id}", sk="X", fields={"kind": Annotated[str, Attribute(aliases=("_type",))]})),
-        "X.kind has the alias '_type', which the table uses for itself: leave the alias out, or give the table other names",
+        (
+            "X.kind has the alias '_type', which the table uses for itself: leave the alias out, or give the table "
+            "other "
+            "names"
+        ),
     ),
     "no partition key": (
         lambda: table_of(make(sk="X")),

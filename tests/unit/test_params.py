@@ -6,56 +6,21 @@ import copy
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Any
 
-import attrs
 import pytest
 
-from dynamap import Attribute, F, RequestError, Table, UnguardedWrite, entity, evolve
-from dynamap.errors import ConflictingUpdate, EncodeError
+from dynamap import F, Table, entity, evolve
 from tests.fakes import NOW, async_store_of, store_of
-
-
-@attrs.frozen
-class Street:
-    name: str = ""
-    number: int | None = None
-
-
-@attrs.frozen
-class Address:
-    city: str = ""
-    street: Street = attrs.field(factory=Street)
-    zip: Annotated[str, Attribute("post.code")] = ""
-
-
-@entity("ACCOUNT", pk="ACCOUNT#{id}", sk="BALANCE", version="revision", frozen=True)
-class Account:
-    id: str
-    balance: Decimal = Decimal(0)
-    address: Address = attrs.field(factory=Address)
-    note: str | None = None
-    tags: set[str] = attrs.field(factory=set[str])
-    marks: dict[str, int] = attrs.field(factory=dict[str, int])
-    lines: list[Address] = attrs.field(factory=list[Address])
-    revision: Annotated[int, Attribute("_v")] = 0
-
-
-@entity("VIEW", pk="VIEW#{page}", sk="VIEW", frozen=True)
-class View:
-    page: str
-    count: int = 0
-    owner: str | None = None
-    tags: set[str] = attrs.field(factory=set[str])
-
-
-Shop = Table("shop", [Account, View])
+from tests.shop import LEGACY, NEW, PAGE, READ, Account, Address, Shop, Street, View, accounts, views
 
 KEY = {"pk": {"S": "ACCOUNT#a"}, "sk": {"S": "BALANCE"}}
 VIEW_KEY = {"pk": {"S": "VIEW#p"}, "sk": {"S": "VIEW"}}
 START = {"N": str(int(NOW * 1_000_000))}
 ON_FAILURE = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
-ADDRESS = {"M": {"city": {"S": ""}, "street": {"M": {"name": {"S": ""}, "number": {"NULL": True}}}, "post.code": {"S": ""}}}
+ADDRESS = {
+    "M": {"city": {"S": ""}, "street": {"M": {"name": {"S": ""}, "number": {"NULL": True}}}, "post.code": {"S": ""}}
+}
 ITEM = {
     **KEY,
     "_type": {"S": "ACCOUNT"},
@@ -68,20 +33,7 @@ ITEM = {
 VIEW = {**VIEW_KEY, "_type": {"S": "VIEW"}, "page": {"S": "p"}, "count": {"N": "0"}}
 W1 = {"S": "w1"}
 
-NEW = Account(id="a")
-READ = Account(id="a", revision=7)
-LEGACY = Account(id="a", revision=-1)
-PAGE = View(page="p")
-
 Build = Callable[[Any], Any]
-
-
-def accounts(store: Any) -> Any:
-    return store.of(Account)
-
-
-def views(store: Any) -> Any:
-    return store.of(View)
 
 
 CASES: dict[str, tuple[Build, dict[str, Any]]] = {
@@ -151,7 +103,9 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
         },
     ),
     "put, two conditions and existence": (
-        lambda s: views(s).put(PAGE).if_(F(View.count).lt(5) | F(View.owner).exists()).if_exists().if_(F(View.count).ge(1)),
+        lambda s: (
+            views(s).put(PAGE).if_(F(View.count).lt(5) | F(View.owner).exists()).if_exists().if_(F(View.count).ge(1))
+        ),
         {
             "TableName": "shop",
             "Item": VIEW,
@@ -224,12 +178,14 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
         },
     ),
     "update, everything": (
-        lambda s: views(s)
-        .update(page="p")
-        .add(F(View.tags), "b", "a")
-        .set(F(View.count), F(View.count).or_else(0) + 2)
-        .remove(F(View.owner))
-        .if_(F(View.count).lt(9)),
+        lambda s: (
+            views(s)
+            .update(page="p")
+            .add(F(View.tags), "b", "a")
+            .set(F(View.count), F(View.count).or_else(0) + 2)
+            .remove(F(View.owner))
+            .if_(F(View.count).lt(9))
+        ),
         {
             "TableName": "shop",
             "Key": VIEW_KEY,
@@ -237,7 +193,12 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
             "ConditionExpression": "attribute_exists(#3) AND #1 < :3",
             **ON_FAILURE,
             "ExpressionAttributeNames": {"#0": "tags", "#1": "count", "#2": "owner", "#3": "pk"},
-            "ExpressionAttributeValues": {":0": {"SS": ["a", "b"]}, ":1": {"N": "0"}, ":2": {"N": "2"}, ":3": {"N": "9"}},
+            "ExpressionAttributeValues": {
+                ":0": {"SS": ["a", "b"]},
+                ":1": {"N": "0"},
+                ":2": {"N": "2"},
+                ":3": {"N": "9"},
+            },
             "ReturnValues": "ALL_NEW",
         },
     ),
@@ -336,7 +297,7 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
             "ReturnValues": "ALL_NEW",
         },
     ),
-    # ---- to()
+    # ---- differences
     "to, a top-level attribute": (
         lambda s: accounts(s).update(READ).to(evolve(READ, balance=Decimal(5))),
         {
@@ -351,9 +312,7 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
         },
     ),
     "to, inside nested classes, with a name that holds a dot": (
-        lambda s: accounts(s)
-        .update(READ)
-        .to(evolve(READ, address=Address(city="X", street=Street("", 3), zip="1"))),
+        lambda s: accounts(s).update(READ).to(evolve(READ, address=Address(city="X", street=Street("", 3), zip="1"))),
         {
             "TableName": "shop",
             "Key": KEY,
@@ -381,16 +340,25 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
         },
     ),
     "to, maps and lists whole, removed and emptied": (
-        lambda s: accounts(s)
-        .update(evolve(READ, note="x", tags={"a"}, marks={"m": 1}))
-        .to(evolve(READ, lines=[Address("X")], marks={"m": 1, "n": 2})),
+        lambda s: (
+            accounts(s)
+            .update(evolve(READ, note="x", tags={"a"}, marks={"m": 1}))
+            .to(evolve(READ, lines=[Address("X")], marks={"m": 1, "n": 2}))
+        ),
         {
             "TableName": "shop",
             "Key": KEY,
             "UpdateExpression": "SET #2 = :0, #3 = :1, #4 = :2, #5 = :3 REMOVE #0, #1",
             "ConditionExpression": "#4 = :4",
             **ON_FAILURE,
-            "ExpressionAttributeNames": {"#0": "note", "#1": "tags", "#2": "marks", "#3": "lines", "#4": "_v", "#5": "_w"},
+            "ExpressionAttributeNames": {
+                "#0": "note",
+                "#1": "tags",
+                "#2": "marks",
+                "#3": "lines",
+                "#4": "_v",
+                "#5": "_w",
+            },
             "ExpressionAttributeValues": {
                 ":0": {"M": {"m": {"N": "1"}, "n": {"N": "2"}}},
                 ":1": {"L": [{"M": {**ADDRESS["M"], "city": {"S": "X"}}}]},
@@ -588,184 +556,3 @@ def test_what_is_put_is_what_it_was_when_it_was_put() -> None:
     operation = store_of(Table("shop", [Mutable])).of(Mutable).put(item)
     item.n = 2
     assert operation.params()["Item"]["n"] == {"N": "1"}
-
-
-# ---- what is refused
-
-
-def refused(build: Build, error: type[Exception] = RequestError) -> str:
-    with pytest.raises(error) as caught:
-        build(store_of(Shop)).params()
-    assert type(caught.value) is error
-    return str(caught.value)
-
-
-REFUSED: dict[str, tuple[Build, type[Exception], str]] = {
-    "update without a word about the version": (
-        lambda s: accounts(s).update(id="a").set(F(Account.note), "x"),
-        UnguardedWrite,
-        "update of Account id='a': the type is versioned, so a keyed write says if_version(n) or ignore_version(); "
-        "better, pass the item that was read",
-    ),
-    "delete without a word about the version": (
-        lambda s: accounts(s).delete(id="a"),
-        UnguardedWrite,
-        "delete of Account id='a': the type is versioned, so a keyed write says if_version(n) or ignore_version(); "
-        "better, pass the item that was read",
-    ),
-    "version of an unversioned type": (
-        lambda s: views(s).update(page="p").if_version(1),
-        RequestError,
-        "View has no version field: declare one with version=..., or leave the version out",
-    ),
-    "ignoring the version of an unversioned type": (
-        lambda s: views(s).delete(page="p").ignore_version(),
-        RequestError,
-        "View has no version field: declare one with version=..., or leave the version out",
-    ),
-    "version 0 of an update": (
-        lambda s: accounts(s).update(id="a").if_version(0),
-        RequestError,
-        "update of Account id='a': version 0 is that of an item which was never stored: put it instead",
-    ),
-    "a version that is no number": (
-        lambda s: accounts(s).update(id="a").if_version("7"),
-        RequestError,
-        "Account.revision: the version is an int; got str",
-    ),
-    "a version that is a bool": (
-        lambda s: accounts(s).update(id="a").if_version(True),
-        RequestError,
-        "Account.revision: the version is an int; got bool",
-    ),
-    "a negative version": (
-        lambda s: accounts(s).put(Account(id="a", revision=-2)),
-        RequestError,
-        "Account.revision: no item has version -2; read it again",
-    ),
-    "update of an item that was never stored": (
-        lambda s: accounts(s).update(NEW),
-        RequestError,
-        "update of Account: revision is 0, so this item was never stored: put it, or read it first",
-    ),
-    "delete of an item that was never stored": (
-        lambda s: accounts(s).delete(NEW),
-        RequestError,
-        "delete of Account: revision is 0, so this item was never stored: put it, or read it first",
-    ),
-    "creating what was read": (
-        lambda s: accounts(s).put(READ).if_not_exists(),
-        RequestError,
-        "put of Account id='a': version 7 says that it was stored before, which contradicts if_not_exists(): leave it "
-        "out, or put an item with version 0",
-    ),
-    "replacing what was never stored": (
-        lambda s: accounts(s).put(NEW).if_exists(),
-        RequestError,
-        "put of Account id='a': version 0 says that it was never stored, which contradicts if_exists(): leave it out, "
-        "or put an item with the version that was read",
-    ),
-    "to another key": (
-        lambda s: accounts(s).update(READ).to(evolve(READ, id="b")),
-        RequestError,
-        "update of Account id='a': to() changes the key, which never changes: put a new item and delete this one",
-    ),
-    "to another version": (
-        lambda s: accounts(s).update(READ).to(evolve(READ, revision=8)),
-        RequestError,
-        "update of Account id='a': to() changes the version revision, which every write raises by itself",
-    ),
-    "to another type": (
-        lambda s: accounts(s).update(READ).to(PAGE),
-        RequestError,
-        "update of Account id='a': to() takes another Account; got View",
-    ),
-    "to after a step": (
-        lambda s: accounts(s).update(READ).set(F(Account.note), "x").to(READ),
-        RequestError,
-        "update of Account id='a': to() or set(), add() and the other steps, not both",
-    ),
-    "set of a key field": (
-        lambda s: views(s).update(page="p").set(F(View.page), "q"),
-        RequestError,
-        "update of View page='p': page is part of the key, which never changes: put a new item and delete this one",
-    ),
-    "remove of a key field": (
-        lambda s: views(s).update(page="p").remove(F(View.page)),
-        RequestError,
-        "update of View page='p': page is part of the key, which never changes: put a new item and delete this one",
-    ),
-    "set of the version": (
-        lambda s: accounts(s).update(READ).set(F(Account.revision), 9),
-        RequestError,
-        "update of Account id='a': revision is the version, which every write raises by itself: leave it out",
-    ),
-    "add to the version": (
-        lambda s: accounts(s).update(READ).add(F(Account.revision), 1),
-        RequestError,
-        "update of Account id='a': revision is the version, which every write raises by itself: leave it out",
-    ),
-    "returning nothing": (
-        lambda s: views(s).update(page="p").returning(),
-        RequestError,
-        "update of View page='p': returning() names the fields to answer, such as returning(F(X.count))",
-    ),
-    "returning a field of another type": (
-        lambda s: views(s).update(page="p").returning(F(Account.note)),
-        RequestError,
-        "F(Account: note) is a field of Account, but the request is about View",
-    ),
-    "if_ of no condition": (
-        lambda s: views(s).update(page="p").if_(True),
-        RequestError,
-        "update of View page='p': if_() takes a Condition, such as F(X.count).ge(1); got bool",
-    ),
-    "the same path twice": (
-        lambda s: views(s).update(page="p").set(F(View.count), 1).add(F(View.count), 1),
-        ConflictingUpdate,
-        "View: one update changes count and count, which are the same: leave one out",
-    ),
-    "overlapping paths": (
-        lambda s: accounts(s)
-        .update(READ)
-        .set(F(Account.address), Address())
-        .remove(F(Account, lambda a: a.address.street.name)),
-        ConflictingUpdate,
-        "Account: one update changes address and address.street.name, which overlap: leave one out",
-    ),
-}
-
-
-@pytest.mark.parametrize(("build", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused_before_anything_is_sent(build: Build, error: type[Exception], message: str) -> None:
-    assert refused(build, error) == message
-
-
-@pytest.mark.parametrize("build", [build for build, _, _ in REFUSED.values()], ids=REFUSED)
-def test_sending_refuses_what_params_refuses(build: Build) -> None:
-    with pytest.raises(RequestError):
-        build(store_of(Shop)).send()
-
-
-def test_builders_are_frozen_and_their_steps_leave_them_alone() -> None:
-    operation = views(store_of(Shop)).update(page="p")
-    changed = operation.set(F(View.count), 1).if_(F(View.count).lt(3))
-    assert changed is not operation
-    assert "UpdateExpression" not in operation.params()
-    with pytest.raises(AttributeError) as caught:
-        operation._conditions = ()
-    assert str(caught.value) == "Update is frozen: every step, such as .if_(...), answers a changed copy"
-
-
-def test_to_takes_no_subclass_whose_fields_would_be_lost() -> None:
-    @entity("BASE", pk="B#{id}", sk="B")
-    class Base:
-        id: str
-
-    @entity("SUB", pk="S#{id}", sk="S")
-    class Sub(Base):
-        extra: str = ""
-
-    bases = store_of(Table("shop", [Base])).of(Base)
-    with pytest.raises(EncodeError, match=r"a Base expected, got .*Sub; declare the subclass"):
-        bases.update(Base("1")).to(Sub("1", "x"))

@@ -115,8 +115,12 @@ def test_credentials_are_given_one_more_chance() -> None:
         (
             lambda: answered("ThrottlingException", "slow"),
             Throttled,
-            "get of Note id='a': the service kept refusing for load (ThrottlingException), nothing was read: spread the "
-            "load or raise the capacity",
+            (
+                "get of Note id='a': the service kept refusing for load (ThrottlingException), nothing was read: "
+                "spread "
+                "the "
+                "load or raise the capacity"
+            ),
         ),
         (
             lambda: answered("TransactionConflictException"),
@@ -157,7 +161,9 @@ def test_repeats_are_paid_from_the_bucket_and_given_back_by_success() -> None:
 
 
 def test_an_empty_bucket_ends_the_repeats() -> None:
-    driven = drive(plan_of(bucket=TokenBucket(RETRY_COST)), answered("ThrottlingException"), answered("ThrottlingException"))
+    driven = drive(
+        plan_of(bucket=TokenBucket(RETRY_COST)), answered("ThrottlingException"), answered("ThrottlingException")
+    )
     assert isinstance(driven.error, Throttled)
     assert drive(plan_of(bucket=TokenBucket(LOST_COST - 1)), lost()).operations == ["GetItem"]
 
@@ -209,7 +215,12 @@ def test_no_pause_is_longer_than_what_is_left_and_no_attempt_follows_the_end() -
 def test_a_stored_item_that_does_not_fit_is_named_with_key_and_path() -> None:
     error = drive(plan_of(), {"Item": {**ITEM, "text": {"N": "5"}}}).error
     assert isinstance(error, ItemDecodeError)
-    assert (error.entity, error.key, error.path, error.applied) == (Note, {"pk": "NOTE#a", "sk": "NOTE"}, "$.text", False)
+    assert (error.entity, error.key, error.path, error.applied) == (
+        Note,
+        {"pk": "NOTE#a", "sk": "NOTE"},
+        "$.text",
+        False,
+    )
     assert str(error) == (
         "the item {'pk': 'NOTE#a', 'sk': 'NOTE'} is no Note: $.text: a str expected, found a number (N)"
     )

@@ -183,9 +183,7 @@ def test_other_names_for_the_same_table() -> None:
 def test_a_name_that_dynamodb_does_not_take_is_refused(name: str) -> None:
     with pytest.raises(RequestError) as caught:
         store_of(Lines).with_name(name)
-    assert str(caught.value) == (
-        f"{name!r} is no table name: 3 to 255 letters, digits, dots, dashes and underscores"
-    )
+    assert str(caught.value) == (f"{name!r} is no table name: 3 to 255 letters, digits, dots, dashes and underscores")
 
 
 def test_repositories_show_what_they_are() -> None:

@@ -71,7 +71,8 @@ def test_capacities_are_whole_numbers_and_two(read: Any, write: Any, option: str
     with pytest.raises(RequestError) as caught:
         create_params(Xs, "table", read_capacity=read, write_capacity=write)
     assert str(caught.value) == (
-        f"{option} is {given}: a provisioned table takes whole read_capacity and write_capacity from 1 on; leave both out "
+        f"{option} is {given}: a provisioned table takes whole read_capacity and write_capacity from 1 on; leave both "
+        f"out "
         f"for a table on demand"
     )
 
@@ -134,7 +135,13 @@ def test_a_lost_answer_is_cleared_up_by_looking() -> None:
 
 def test_a_lost_answer_of_nothing_creates_again() -> None:
     driven = creating(
-        answered(MISSING), lost(), answered("ValidationException"), answered(MISSING), answered(MISSING), {}, status("ACTIVE")
+        answered(MISSING),
+        lost(),
+        answered("ValidationException"),
+        answered(MISSING),
+        answered(MISSING),
+        {},
+        status("ACTIVE"),
     )
     assert driven.error is None
 

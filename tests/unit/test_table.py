@@ -100,8 +100,11 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "one key": (
         lambda: Table("table", [A, LikeA]),
-        "Table 'table': keys of A ('A#{id}', 'A') and LikeA ('A#{id}', 'A') can be the same: begin one with another "
-        "literal, or permit it with overlap=[(A, LikeA)]",
+        (
+            "Table 'table': keys of A ('A#{id}', 'A') and LikeA ('A#{id}', 'A') can be the same: begin one with "
+            "another "
+            "literal, or permit it with overlap=[(A, LikeA)]"
+        ),
     ),
     "a subclass by inheritance": (
         lambda: Table("table", [type("Sub", (A,), {})]),
