@@ -224,14 +224,16 @@ def test_an_update_recomputes_the_keys_of_what_it_changes(make: Callable[[], Any
         (
             lambda: jobs.update(id="1").add(F(Job.priority), 3).if_version(5),
             (
-                "update of Job id='1': priority gets a value that only DynamoDB computes, but is part of the index 'gsi' "
+                "update of Job id='1': priority gets a value that only DynamoDB computes, but is part of "
+                "the index 'gsi' "
                 "(gsisk), whose key is computed before it is sent: set a plain value, or use update(item).to(changed)"
             ),
         ),
         (
             lambda: jobs.update(JOB).set(F(Job.priority), F(Job.priority) + 1),
             (
-                "update of Job id='1': priority gets a value that only DynamoDB computes, but is part of the index 'gsi' "
+                "update of Job id='1': priority gets a value that only DynamoDB computes, but is part of "
+                "the index 'gsi' "
                 "(gsisk), whose key is computed before it is sent: set a plain value, or use update(item).to(changed)"
             ),
         ),
@@ -245,8 +247,10 @@ def test_an_update_recomputes_the_keys_of_what_it_changes(make: Callable[[], Any
         (
             lambda: documents.update(id="1").set_if_missing(F(Document.category), "a"),
             (
-                "update of Document id='1': category gets a value that only DynamoDB computes, but is part of the index "
-                "'gsi' (gsipk), whose key is computed before it is sent: set a plain value, or use update(item).to(changed)"
+                "update of Document id='1': category gets a value that only DynamoDB computes, but is part "
+                "of the index "
+                "'gsi' (gsipk), whose key is computed before it is sent: set a plain value, or use "
+                "update(item).to(changed)"
             ),
         ),
         (
@@ -258,13 +262,16 @@ def test_an_update_recomputes_the_keys_of_what_it_changes(make: Callable[[], Any
         ),
         (
             lambda: documents.update(id="1").given(),
-            "update of Document id='1': given() names fields and what they hold, such as "
-            "given(status=...); got nothing",
+            (
+                "update of Document id='1': given() names fields and what they hold, such as "
+                "given(status=...); got nothing"
+            ),
         ),
         (
             lambda: documents.update(id="1").given(knid="a"),
             (
-                "update of Document id='1': given() takes stored fields; Document has no 'knid': its fields are id, kind, "
+                "update of Document id='1': given() takes stored fields; Document has no 'knid': its "
+                "fields are id, kind, "
                 "category, count"
             ),
         ),
