@@ -9,13 +9,19 @@ from dynamap import (
     Applied,
     Async,
     F,
+    GlobalIndex,
+    Index,
+    Key,
+    LocalIndex,
     Refused,
     Repository,
     RequestError,
     Store,
     Sync,
+    Table,
     connect,
     connect_async,
+    entity,
     evolve,
     retry_on_conflict,
 )
@@ -107,6 +113,7 @@ def writes(store: Store[Sync], account: Account) -> None:
     stocks.update(sku="x").set(F(Stock.count), F(Account.balance) + 1)  # E
     stocks.update(sku="x").set(F(Stock.count), None)  # E not optional
     stocks.update(sku="x").set_if_missing(F(Stock.count), "x")  # E
+    stocks.update(sku="x").given("count")  # E fields go by name
     stocks.update(sku="x").set(Stock.count, 5)  # E the field, not its value
     stocks.update(sku="x").add(F(Stock.count), "x")  # E
     stocks.update(sku="x").add(F(Stock.sku), 1)  # E ADD on text
@@ -199,3 +206,19 @@ def retries() -> None:
     retry_on_conflict(on="VERSION")  # E a Conflict
     connect("shop")  # E a Table
     connect(ShopTable, endpoint="x")  # E a misspelt option
+
+
+def declarations() -> None:
+    Index("gsi1", pk=3)  # E a template
+    Index("gsi1", when=True)  # E a condition, or a function that answers one
+    Index("gsi1", when=lambda: True)  # E
+    Index("gsi1", when=F(Stock.count))  # E a field is no condition
+    GlobalIndex("gsi1", pk=Stock)  # E
+    GlobalIndex("gsi1", projection=3)  # E
+    LocalIndex("lsi1", pk="x")  # E its partition key is the table's
+    Key("number", float)  # E numbers are int
+    Key(3)  # E
+    Table("shop", [Stock], pk=3)  # E
+    Table("shop", [Stock], untyped=3)  # E
+    Table("shop", [Stock], indexes=["gsi1"])  # E
+    entity("X", pk="X#{id}", indexes=["gsi1"])  # E

@@ -16,7 +16,11 @@ from dynamap import (
     EpochMillis,
     EpochSeconds,
     Extras,
+    F,
+    GlobalIndex,
+    Index,
     Key,
+    LocalIndex,
     Normalize,
     Table,
     camel_case,
@@ -41,7 +45,7 @@ class Account:
     revision: int = 0
 
 
-@mapped("REGISTRANT", pk="USER#{id}", sk="REGISTRATION")
+@mapped("REGISTRANT", pk="USER#{id}", sk="REGISTRATION", indexes=[Index("gsi1", pk="MAIL#{email}", sk="USER#{id}")])
 @dataclass(frozen=True, slots=True)
 class Registrant:
     id: str
@@ -75,7 +79,19 @@ class Line:
     count: int = 1
 
 
-@entity("ORDER", pk="CUSTOMER#{customer}", sk="ORDER#{at}", version="revision", kw_only=True, frozen=True)
+@entity(
+    "ORDER",
+    pk="CUSTOMER#{customer}",
+    sk="ORDER#{at}",
+    version="revision",
+    ttl="expires",
+    kw_only=True,
+    frozen=True,
+    indexes=[
+        Index("gsi1", pk="STATUS#{status}", sk="{at}", when=lambda: F(Order.status).ne(Status.PAID)),
+        Index("by_at"),
+    ],
+)
 class Order:
     customer: UserId
     at: datetime
@@ -108,6 +124,13 @@ class Payment:
     customer: str
     seq: int
     amount: Decimal = Decimal(0)
+
+
+@mapped("LEGACY")
+@dataclass(frozen=True)
+class Legacy:
+    customer: Annotated[str, Attribute("customer-id")]
+    number: Annotated[int, Attribute("order.no")]
 
 
 @entity("STOCK", pk="STOCK#{sku}", sk="STOCK")
@@ -164,7 +187,16 @@ ShopTable = Table(
     "shop",
     [Account, Registrant, MailClaim, HandleClaim, Order, Payment, Stock, Views, Customer, Foreign],
     names=camel_case,
+    ttl="ttl",
+    indexes=[
+        GlobalIndex("gsi1"),
+        GlobalIndex("by_at", pk=("_type", Key("customer")), sk="at", projection=["_type", "ttl"]),
+        LocalIndex("created", sk=Key("created", int)),
+    ],
     overlap=[(Account, Order)],
+)
+LegacyTable = Table(
+    "legacy", [Legacy], pk=Key("customer-id"), sk=Key("order.no", int), discriminator=None, untyped=Legacy
 )
 Payments = Table("payments-2020", [Payment], pk=Key("customer-id"), sk=Key("payment"))
 

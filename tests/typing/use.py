@@ -45,6 +45,8 @@ from tests.typing.models import (
     Cents,
     Customer,
     Foreign,
+    Legacy,
+    LegacyTable,
     Line,
     Order,
     Payments,
@@ -148,6 +150,8 @@ def single(store: Store[Sync], account: Account, order: Order) -> None:
     assert_type(both.send(), tuple[int, str])
     assert_type(views.upsert(page="x").add(F(Views.count), 1).at_least_once().send(), Views)
     assert_type(stocks.upsert(sku="x").set_if_missing(F(Stock.count), 5).returning_old().send(), Stock | None)
+    assert_type(stocks.update(sku="x").set(F(Stock.count), 1).given(reserved=2).send(), Stock)
+    assert_type(stocks.update(sku="x").returning(F(Stock.count)).given(reserved=2).send(), int)
     assert_type(views.upsert(page="x").add(F(Views.count), 1).returning(F(Views.count)).send(), int)
     assert_type(accounts.upsert(id="x").ignore_version().try_send(), Applied[Account] | Refused[Account | None])
     assert_type(accounts.check(id="x").exists().if_(F(Account.balance).ge(Decimal(1))), Check[Sync, Account])
@@ -178,6 +182,7 @@ def single(store: Store[Sync], account: Account, order: Order) -> None:
     assert_type(store.with_name("prod-shop").of(Account), Repository[Sync, Account])
     assert_type(connect(ShopTable, client=object(), prefix="stage-"), Store[Sync])
     connect(Payments).close()
+    connect(LegacyTable).of(Legacy).get(customer="x", number=3)
     with connect(Payments) as other, dynamap.deadline(3):
         other.create_table()
 
