@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamap.plan import Reply
 from dynamap.testing.memory.failures import refuse
-from dynamap.testing.memory.requests import Request, State, Write, prepared_write, with_capacity
+from dynamap.testing.memory.requests import Request, State, Write, prepared_write, read_units, with_capacity
 from dynamap.testing.memory.values import Item, item_size, stored
 
 __all__ = ["batch_get_item", "batch_write_item"]
@@ -26,7 +26,7 @@ def batch_get_item(state: State, params: Mapping[str, Any]) -> Reply:
         refuse(msg)
     responses: dict[str, list[Item]] = {}
     unprocessed: dict[str, Any] = {}
-    units: dict[str, float] = {}
+    units: list[tuple[str, float]] = []
     total = 0
     for name, each in wanted.items():
         request = Request(state, {**each, "TableName": name})
@@ -47,8 +47,7 @@ def batch_get_item(state: State, params: Mapping[str, Any]) -> Reply:
                 unprocessed.setdefault(name, {**each, "Keys": []})["Keys"].append(given)
             elif item is not None:
                 responses[name].append(request.projected(item))
-            size = 0 if item is None else item_size(item)
-            units[name] = units.get(name, 0.0) + max(1, -(-size // 4096)) * (1.0 if each.get("ConsistentRead") else 0.5)
+            units.append((name, read_units(item_size(item or {}), consistent=bool(each.get("ConsistentRead")))))
     reply: Reply = {"Responses": responses, "UnprocessedKeys": unprocessed}
     return with_capacity(reply, params, units, several=True)
 
@@ -72,8 +71,7 @@ def batch_write_item(state: State, params: Mapping[str, Any]) -> Reply:
                 refuse("Provided list of item keys contains duplicates")
             seen.add(identity)
             writes.append(write)
-    units: dict[str, float] = {}
     for write in writes:
         write.make()
-        units[write.table.name] = units.get(write.table.name, 0.0) + write.units
+    units = ((write.table.name, write.units) for write in writes)
     return with_capacity({"UnprocessedItems": {}}, params, units, several=True)

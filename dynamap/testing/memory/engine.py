@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ from dynamap.testing.memory import administration, batches, queries, singles, tr
 from dynamap.testing.memory.failures import refuse
 from dynamap.testing.memory.requests import State, copied_item
 from dynamap.testing.memory.tables import Identity
-from dynamap.testing.memory.values import Item
+from dynamap.testing.memory.values import Item, stored
 
 __all__ = ["MemoryEngine", "Snapshot"]
 
@@ -68,11 +68,25 @@ class MemoryEngine:
 
     # ---- looking in from outside
 
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of this name."""
+        return name in self._state.tables
+
     def items(self, table_name: str) -> list[Item]:
         """Copies of all items of a table, in the order of their keys. Raises CallFailed if there is no such table."""
         with self._lock:
             items = self._state.table(table_name).items
             return [copied_item(items[identity]) for identity in sorted(items)]
+
+    def load(self, table_name: str, items: Iterable[Item]) -> None:
+        """Let a table hold these items and no others. Raises CallFailed for an item that cannot be stored."""
+        with self._lock:
+            table = self._state.table(table_name)
+            table.items = {}
+            for each in items:
+                item = {name: stored(wire) for name, wire in each.items()}
+                table.check_item(item)
+                table.store(item, item)
 
     @property
     def version(self) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from dynamap.plan import Reply
 from dynamap.testing.memory.expressions import Comparison, Path, parse_condition, parse_projection
 from dynamap.testing.memory.failures import refuse
-from dynamap.testing.memory.requests import Request, State, with_capacity
+from dynamap.testing.memory.requests import Request, State, read_units, with_capacity
 from dynamap.testing.memory.tables import Index, MemoryTable
 from dynamap.testing.memory.values import Item, item_size, kind_of, stored
 
@@ -149,8 +149,8 @@ def _page(request: Request, index: Index, found: list[Item]) -> Reply:
     # with a limit there is a next key even if nothing follows: the service does not look ahead
     if taken and (len(taken) < len(found) or len(taken) == limit):
         reply["LastEvaluatedKey"] = _next_key(taken[-1], table, index)
-    units = max(1, -(-size // 4096)) * (1.0 if params.get("ConsistentRead") else 0.5)
-    return with_capacity(reply, params, {table.name: units})
+    units = read_units(size, consistent=bool(params.get("ConsistentRead")))
+    return with_capacity(reply, params, [(table.name, units)])
 
 
 def _seen(item: Item, index: Index, request: Request) -> Item:

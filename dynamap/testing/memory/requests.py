@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from dynamap.testing.memory.tables import MemoryTable
 from dynamap.testing.memory.updates import check_overlap, parse_update
 from dynamap.testing.memory.values import Item, Wire, copied, item_size, stored
 
-__all__ = ["Request", "State", "Write", "copied_item", "fragment", "prepared_write", "with_capacity"]
+__all__ = ["Request", "State", "Write", "copied_item", "fragment", "prepared_write", "read_units", "with_capacity"]
 
 
 @dataclass
@@ -49,10 +49,10 @@ class Write:
             self.table.store(self.key, self.new)
 
     @property
-    def units(self) -> int:
+    def units(self) -> float:
         """The write units that it takes."""
         largest = max(item_size(item) if item is not None else 0 for item in (self.old, self.new))
-        return max(1, -(-largest // 1024))
+        return float(max(1, -(-largest // 1024)))
 
 
 class Request:
@@ -155,11 +155,19 @@ def prepared_write(state: State, kind: str, params: Mapping[str, Any]) -> tuple[
     return Write(table, key, old, new, changes=kind != "ConditionCheck"), request
 
 
+def read_units(size: int, *, consistent: bool) -> float:
+    """The read units for so many bytes."""
+    return max(1, -(-size // 4096)) * (1.0 if consistent else 0.5)
+
+
 def with_capacity(
-    reply: Reply, params: Mapping[str, Any], units: Mapping[str, float], *, several: bool = False
+    reply: Reply, params: Mapping[str, Any], units: Iterable[tuple[str, float]], *, several: bool = False
 ) -> Reply:
-    """The reply with the consumed capacity, if the request asks for it."""
+    """The reply with the consumed capacity by table, if the request asks for it; only then are *units* looked at."""
     if params.get("ReturnConsumedCapacity", "NONE") != "NONE":
-        consumed = [{"TableName": name, "CapacityUnits": used} for name, used in units.items()]
+        totals: dict[str, float] = {}
+        for name, used in units:
+            totals[name] = totals.get(name, 0.0) + used
+        consumed = [{"TableName": name, "CapacityUnits": used} for name, used in totals.items()]
         reply["ConsumedCapacity"] = consumed if several else consumed[0]
     return reply

@@ -14,6 +14,7 @@ from dynamap.testing.memory.requests import (
     copied_item,
     fragment,
     prepared_write,
+    read_units,
     with_capacity,
 )
 from dynamap.testing.memory.updates import parse_update
@@ -29,9 +30,9 @@ def get_item(state: State, params: Mapping[str, Any]) -> Reply:
     request.check_projection()
     request.parameters.check_all_used()
     reply: Reply = {} if item is None else {"Item": request.projected(item)}
-    size = 0 if item is None else item_size(item)
-    units = max(1, -(-size // 4096)) * (1.0 if params.get("ConsistentRead") else 0.5)
-    return with_capacity(reply, params, {request.table.name: units})
+    consistent = bool(params.get("ConsistentRead"))
+    units = ((request.table.name, read_units(item_size(each or {}), consistent=consistent)) for each in (item,))
+    return with_capacity(reply, params, units)
 
 
 def put_item(state: State, params: Mapping[str, Any]) -> Reply:
@@ -72,7 +73,7 @@ def _answer_write(params: Mapping[str, Any], write: Write) -> Reply:
     shown = {"ALL_OLD": write.old, "ALL_NEW": write.new}.get(answers)
     if shown is not None:
         reply["Attributes"] = copied_item(shown)
-    return with_capacity(reply, params, {write.table.name: float(write.units)})
+    return with_capacity(reply, params, ((each.table.name, each.units) for each in (write,)))
 
 
 def _check_return_values(params: Mapping[str, Any], *allowed: str) -> None:

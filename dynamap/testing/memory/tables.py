@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from dynamap.testing.memory.failures import refuse
-from dynamap.testing.memory.values import Item, Wire, item_size, kind_of, order
+from dynamap.testing.memory.values import Item, Wire, exceeds, kind_of, order
 
 __all__ = ["Identity", "Index", "MemoryTable", "described", "table_of"]
 
@@ -99,7 +99,7 @@ class MemoryTable:
                     refuse(msg)
                 if name in item:
                     self._check_key_value(name, item[name], is_partition=name in index.partition)
-        if item_size(item) > MOST_ITEM_BYTES:
+        if exceeds(item, MOST_ITEM_BYTES):
             refuse("Item size has exceeded the maximum allowed size")
 
     @staticmethod

@@ -10,7 +10,7 @@ from typing import Any
 
 from dynamap.plan import CallFailed, Reply
 from dynamap.testing.memory.failures import refuse
-from dynamap.testing.memory.requests import Request, State, Write, prepared_write, with_capacity
+from dynamap.testing.memory.requests import Request, State, Write, prepared_write, read_units, with_capacity
 from dynamap.testing.memory.values import item_size, stored
 
 __all__ = ["transact_get_items", "transact_write_items"]
@@ -18,6 +18,8 @@ __all__ = ["transact_get_items", "transact_write_items"]
 MOST_ACTIONS = 100
 MOST_BYTES = 4 * 1024 * 1024
 TOKEN_SECONDS = 600.0
+# so many items are never too large together
+_FEW = 10
 _KINDS = ("Put", "Update", "Delete", "ConditionCheck")
 # what only the item can show: the others are mistakes of the whole request
 _BY_ITEM = (
@@ -46,12 +48,11 @@ def transact_write_items(state: State, params: Mapping[str, Any]) -> Reply:
                 refuse(msg, "IdempotentParameterMismatchException")
             return {}
     writes = _prepare_all(state, actions)
-    units: dict[str, float] = {}
     for write in writes:
         write.make()
-        units[write.table.name] = units.get(write.table.name, 0.0) + 2.0 * write.units
     if token is not None:
         state.tokens[token] = (state.clock() + TOKEN_SECONDS, fingerprint)
+    units = ((write.table.name, 2.0 * write.units) for write in writes)
     return with_capacity({}, params, units, several=True)
 
 
@@ -59,7 +60,6 @@ def _prepare_all(state: State, actions: Sequence[Mapping[str, Any]]) -> list[Wri
     writes: list[Write] = []
     reasons: list[dict[str, Any]] = []
     seen: set[object] = set()
-    size = 0
     for action in actions:
         ((kind, inner),) = action.items()
         if kind not in _KINDS or (kind in ("Update", "ConditionCheck") and f"{_needed(kind)}Expression" not in inner):
@@ -79,13 +79,12 @@ def _prepare_all(state: State, actions: Sequence[Mapping[str, Any]]) -> list[Wri
             reasons.append(_reason(failed))
             continue
         reasons.append({"Code": "None"})
-        size += item_size(write.new or {})
         writes.append(write)
     if len(writes) < len(actions):
         codes = ", ".join(reason["Code"] for reason in reasons)
         msg = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
         refuse(msg, "TransactionCanceledException", reasons=reasons)
-    if size > MOST_BYTES:
+    if len(writes) > _FEW and sum(item_size(write.new or {}) for write in writes) > MOST_BYTES:
         refuse("The total size of the items in the transaction exceeds 4 MB")
     return writes
 
@@ -110,7 +109,7 @@ def transact_get_items(state: State, params: Mapping[str, Any]) -> Reply:
     _check_count(gets)
     responses: list[dict[str, Any]] = []
     seen: set[object] = set()
-    units: dict[str, float] = {}
+    units: list[tuple[str, float]] = []
     for each in gets:
         request = Request(state, each["Get"])
         key = request.key()
@@ -122,8 +121,7 @@ def transact_get_items(state: State, params: Mapping[str, Any]) -> Reply:
         request.parameters.check_all_used()
         item = request.table.get(key)
         responses.append({} if item is None else {"Item": request.projected(item)})
-        size = 0 if item is None else item_size(item)
-        units[request.table.name] = units.get(request.table.name, 0.0) + 2.0 * max(1, -(-size // 4096))
+        units.append((request.table.name, 2.0 * read_units(item_size(item or {}), consistent=True)))
     return with_capacity({"Responses": responses}, params, units, several=True)
 
 

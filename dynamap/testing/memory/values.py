@@ -17,6 +17,7 @@ __all__ = [
     "Wire",
     "copied",
     "equal",
+    "exceeds",
     "item_size",
     "kind_of",
     "number_text",
@@ -128,6 +129,17 @@ def copied(wire: Wire) -> Wire:
 def item_size(item: Mapping[str, Wire]) -> int:
     """The bytes that DynamoDB counts for an item."""
     return sum(len(name.encode()) + _size(wire) for name, wire in item.items())
+
+
+def exceeds(item: Mapping[str, Wire], most: int) -> bool:
+    """Whether an item is larger than *most* bytes; small ones are not measured exactly."""
+    bound = 0
+    for name, wire in item.items():
+        kind, value = next(iter(wire.items()))
+        if kind not in ("S", "N", "B", "BOOL", "NULL"):
+            return item_size(item) > most
+        bound += 4 * len(name) + (4 * len(value) if kind in ("S", "B") else 24)
+    return bound > most and item_size(item) > most
 
 
 def _size(wire: Wire) -> int:

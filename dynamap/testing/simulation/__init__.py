@@ -1,0 +1,1 @@
+"""Simulated clients of one table, interleaved call by call as a schedule says."""
