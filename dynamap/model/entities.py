@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -68,6 +69,7 @@ class Entity(Generic[M]):
         self._stored_keys = stored_keys
         self._check()
         self.version_attribute = self._fields[declared.version].attribute if declared.version is not None else None
+        self.ttl_attribute = None if declared.ttl is None else layout.ttl
         self.indexes: tuple[IndexUse, ...] = tuple(self._resolved_use(use) for use in uses)
         self._check_indexes()
 
@@ -263,7 +265,7 @@ class Entity(Generic[M]):
             found = item.get(discriminator, {}).get("S")
             what = "it has none" if found is None else f"it says {found!r}"
             self._refuse(item, f"$.{discriminator}", f"the discriminator should be {self.name!r}, but {what}", applied)
-        if self.version_attribute is not None and self.stored_version(item) == 0:
+        if self.version_attribute is not None and self.stored_version(item, applied=applied) == 0:
             item = {**item, self.version_attribute: {"N": "-1"}}
         try:
             instance: M = self.shape.decode_item(item, known=self._known(item), ignore=self.layout.bookkeeping)
@@ -312,15 +314,30 @@ class Entity(Generic[M]):
 
     # ---- versions
 
-    def stored_version(self, item: Mapping[str, Wire]) -> int:
-        """The version that an item carries; 0 where it has none."""
-        number = item.get(self.version_attribute or "", {}).get("N", "0")
+    def stored_version(self, item: Mapping[str, Wire], *, applied: bool = False) -> int:
+        """The version that an item carries; 0 where it has none.
+
+        Raises ItemDecodeError for what is no version: with another number no guard would ever hold again.
+        """
+        attribute = self.version_attribute or ""
+        wire = item.get(attribute, {"N": "0"})
+        number = Decimal(wire["N"]) if "N" in wire else None
+        if number is None or number < 0 or number != number.to_integral_value():
+            problem = "a version is a whole number from 0 on: mend the item, or remove the attribute to start afresh"
+            self._refuse(item, f"$.{attribute}", problem, applied)
         return int(number)
 
     def read_version(self, instance: M) -> int:
         """The version that an instance was read with: 0 if it was never stored, -1 if it was stored without one."""
         version: int = getattr(instance, self.version or "")
         return version
+
+    # ---- TTL
+
+    def is_expired(self, item: Mapping[str, Wire], now: int) -> bool:
+        """Whether an item's time is over at *now*, in whole epoch seconds; one that has no number there never expires."""
+        number = item.get(self.ttl_attribute or "", {}).get("N")
+        return number is not None and Decimal(number) <= now
 
     # ---- field references
 
