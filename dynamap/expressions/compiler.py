@@ -141,7 +141,7 @@ class Compiler:
             return f"attribute_type({self._operand(node.field)}, {self.value({'S': node.kind})})"
         if isinstance(node, BeginsWith):
             resolved = self.resolve(node.field)
-            given: object = node.prefix
+            given: Any = node.prefix
             if not isinstance(given, (str, bytes, bytearray, memoryview)):
                 msg = f"{self._where(node.field)}: begins_with() takes a str or bytes; got {type(given).__name__}"
                 raise RequestError(msg)
@@ -151,9 +151,8 @@ class Compiler:
         if isinstance(node, Contains):
             resolved = self.resolve(node.field)
             container = unwrapped(resolved.shape)
-            holds_elements = isinstance(container, (ListOf, SetOf))
             # a part of a text is brought into the stored form of the whole
-            element = container.element if holds_elements else resolved.shape
+            element = container.element if isinstance(container, (ListOf, SetOf)) else resolved.shape
             item = self._encode_with(element, node.item, resolved)
             return f"contains({self.path(resolved.attributes)}, {self.value(item)})"
         if isinstance(node, Not):
@@ -174,7 +173,7 @@ class Compiler:
                     f"use eq, ne, exists or not_exists"
                 )
                 raise RequestError(msg)
-        if self._reads_like_absent(node.left, node.right):
+        if self.reads_like_absent(node.left, node.right):
             stored = self.value(wire)
             if node.operator == "=":
                 text = f"attribute_not_exists({left}) OR {left} = {stored}"
@@ -210,8 +209,8 @@ class Compiler:
 
     def _membership(self, node: Membership, *, within: bool) -> str:
         operand = self._operand(node.operand)
-        absent = [each for each in node.candidates if self._reads_like_absent(node.operand, each)]
-        present = [each for each in node.candidates if not self._reads_like_absent(node.operand, each)]
+        absent = [each for each in node.candidates if self.reads_like_absent(node.operand, each)]
+        present = [each for each in node.candidates if not self.reads_like_absent(node.operand, each)]
         if len(node.candidates) > MOST_IN:
             msg = f"{self._where(node.operand)}: is_in() takes up to {MOST_IN} values; got {len(node.candidates)}"
             raise LimitExceeded(msg)
@@ -242,7 +241,7 @@ class Compiler:
         resolved = self.resolve(beside)
         return self._encode_with(resolved.shape, value, resolved)
 
-    def _reads_like_absent(self, beside: object, value: object) -> bool:
+    def reads_like_absent(self, beside: object, value: object) -> bool:
         """Whether a missing attribute would be read as this value: None or an empty set, where it is no other default."""
         if not _is_nothing(value) or isinstance(beside, Size):
             return False
