@@ -106,7 +106,7 @@ class LiteralShape(Shape):
 
     @property
     def kind(self) -> str:
-        return f"Literal[{', '.join(map(_shown, self.values))}]"
+        return f"Literal[{', '.join(map(_shown, self.values))}]" if self.values else "None"
 
     @property
     def wire_types(self) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ class LiteralShape(Shape):
         return self._readable[key]
 
     def remedy(self, value: object) -> str:  # noqa: ARG002
-        return "use one of its values"
+        return "use one of its values" if self.values else "declare the type that it has"
 
 
 def _shown(value: object) -> str:

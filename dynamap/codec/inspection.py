@@ -67,6 +67,8 @@ _SCALARS: dict[Any, Shape] = {
     Any: AnyShape(),
     object: AnyShape(),
 }
+# No value but None.
+_NONE = OptionalShape(LiteralShape(()))
 _LISTS: dict[Any, tuple[type, ...]] = {
     list: (list,),
     MutableSequence: (list,),
@@ -113,6 +115,8 @@ def _shape(hint: Any, markers: tuple[Any, ...], where: str, context: Context) ->
         return _shape(hint.__origin__, (*hint.__metadata__, *markers), where, context)
     if origin in TRANSPARENT:
         return _shape(get_args(hint)[0], markers, where, context)
+    if hint is None or hint is type(None):
+        return _NONE
     if hint in SELVES:
         return _shape(context.innermost, markers, where, context)
     if isinstance(hint, NewType):
@@ -207,7 +211,7 @@ def _literal(values: tuple[Any, ...], where: str) -> Shape:
     if not shape.distinct:
         raise model_error(where, "two values of the Literal are stored as the same; leave one")
     if not some:
-        return OptionalShape(AnyShape())
+        return _NONE
     return shape if len(some) == len(values) else OptionalShape(shape)
 
 
@@ -303,7 +307,7 @@ def _union(hint: Any, markers: tuple[Any, ...], where: str, context: Context) ->
     members = union_members(hint)
     some = [member for member in members if member is not type(None)]
     if not some:
-        return OptionalShape(AnyShape())
+        return _NONE
     if len(some) == 1:
         shape = _shape(some[0], markers, where, context)
     elif markers:

@@ -305,3 +305,21 @@ def test_markers_of_an_optional_speak_of_its_value() -> None:
     both = shape(Annotated[str | int | None, Normalize(lambda value: value or "none")])
     assert both.encode(0) == {"S": "none"}
     assert both.encode(None) == {"NULL": True}
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "wire", "wrong"),
+    [
+        (None, None, {"NULL": True}, 0),
+        (type(None), None, {"NULL": True}, ""),
+        (Literal[None], None, {"NULL": True}, "None"),
+        (tuple[int, None], (1, None), {"L": [{"N": "1"}, {"NULL": True}]}, (1, 2)),
+        (dict[str, None], {"a": None}, {"M": {"a": {"NULL": True}}}, {"a": 1}),
+    ],
+)
+def test_none_is_the_only_value_of_its_type(hint: Any, value: Any, wire: dict[str, Any], wrong: Any) -> None:
+    shape = shape_of(hint, where="X.x", context=Context())
+    assert shape.encode(value) == wire
+    assert shape.decode(wire) == value
+    with pytest.raises(EncodeError, match="a None expected, got .*; declare the type that it has"):
+        shape.encode(wrong)
