@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dynamap.errors import ModelError
+
 __all__ = ["Attribute", "EpochMillis", "EpochSeconds", "Extras", "Normalize"]
 
 
@@ -24,6 +26,12 @@ class Attribute:
     encode: Callable[[Any], Any] | None = None
     decode: Callable[[Any], Any] | None = None
     stored: bool = True
+
+    def __post_init__(self) -> None:
+        given: Any = self.aliases
+        if isinstance(given, str):
+            msg = f'Attribute(aliases={given!r}) would be one alias for each letter: write aliases=({given!r},)'
+            raise ModelError(msg)
 
 
 @dataclass(frozen=True)

@@ -169,7 +169,8 @@ class UpdateItem(Update[D, M]):
     def to(self, changed: M, /) -> Rewrite[D, M]:
         """Send what differs between the item that was read and *changed*, and nothing else.
 
-        Attributes that this class does not know survive. Keys and the version must be the same in both.
+        Attributes that this class does not know survive. Keys and the version must be the same in both, and *changed*
+        is a copy: what was changed in place cannot be seen. Without a difference the version still rises.
         """
         entity = self._scope.entity
         if self._actions:
@@ -177,6 +178,13 @@ class UpdateItem(Update[D, M]):
             raise RequestError(msg)
         if self._given:
             msg = f"{self._what}: to() knows the item that was read: leave out given()"
+            raise RequestError(msg)
+        if changed is self._read:
+            # after a change in place the difference would be empty, and the change lost without a word
+            msg = (
+                f"{self._what}: to() was given the very object that update() was, so no difference can be seen: pass a "
+                f"changed copy, as evolve(item, ...) makes it, or evolve(item) to raise the version alone"
+            )
             raise RequestError(msg)
         if not isinstance(changed, entity.cls):
             msg = f"{self._what}: to() takes another {entity.cls.__qualname__}; got {type(changed).__name__}"

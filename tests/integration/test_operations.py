@@ -284,7 +284,7 @@ def test_an_empty_difference_of_an_unversioned_type_checks_that_the_item_exists(
 ) -> None:
     note = Note("n", "x")
     with pytest.raises(ItemNotFound) as caught:
-        wait(notes.update(note).to(note).send())
+        wait(notes.update(note).to(evolve(note)).send())
     assert caught.value.key == {"id": "n"}
     assert raw.get(*NOTE_KEY) is None
     wait(notes.put(note).send())

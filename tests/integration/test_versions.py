@@ -117,7 +117,7 @@ def test_every_write_adds_one_and_leaves_what_was_passed_unchanged(
         accounts.put,
         lambda account: accounts.put(account).if_exists(),
         lambda account: accounts.update(account).to(evolve(account, balance=5)),
-        lambda account: accounts.update(account).to(account),
+        lambda account: accounts.update(account).to(evolve(account)),
         lambda account: accounts.update(account).set(balance, 6),
         lambda account: accounts.update(account).add(balance, 6),
         accounts.update,
@@ -152,7 +152,7 @@ STALE = [
     pytest.param(lambda accounts, old: accounts.put(old), id="put"),
     pytest.param(lambda accounts, old: accounts.put(old).if_exists(), id="replace"),
     pytest.param(lambda accounts, old: accounts.update(old).to(evolve(old, balance=9)), id="rewrite"),
-    pytest.param(lambda accounts, old: accounts.update(old).to(old), id="rewrite of nothing"),
+    pytest.param(lambda accounts, old: accounts.update(old).to(evolve(old)), id="rewrite of nothing"),
     pytest.param(lambda accounts, old: accounts.update(old).add(F(Account.balance), 9), id="update"),
     pytest.param(lambda accounts, old: accounts.update(id="a").if_version(old.revision), id="keyed update"),
     pytest.param(lambda accounts, old: accounts.delete(old), id="delete"),
@@ -237,7 +237,7 @@ LEGACY_WRITES = [
     pytest.param(lambda accounts, old: accounts.put(old), 1, id="put"),
     pytest.param(lambda accounts, old: accounts.put(old).if_exists(), 1, id="replace"),
     pytest.param(lambda accounts, old: accounts.update(old).to(evolve(old, balance=3)), 3, id="rewrite"),
-    pytest.param(lambda accounts, old: accounts.update(old).to(old), 1, id="rewrite of nothing"),
+    pytest.param(lambda accounts, old: accounts.update(old).to(evolve(old)), 1, id="rewrite of nothing"),
     pytest.param(lambda accounts, old: accounts.update(old).add(F(Account.balance), 4), 5, id="update"),
     pytest.param(
         lambda accounts, old: accounts.update(id="a").if_version(-1).set(F(Account.balance), 6), 6, id="keyed update"

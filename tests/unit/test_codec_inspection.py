@@ -326,3 +326,9 @@ def test_bare_markers_count_as_called_ones() -> None:
 
     shaped = class_shape(Bare, context=Context())
     assert shaped.decode_item({"a": {"N": "1"}}) == Bare({"a": 1})
+
+
+def test_aliases_are_several_names_not_the_letters_of_one() -> None:
+    with pytest.raises(ModelError) as raised:
+        Attribute(aliases="old")  # type: ignore[arg-type]
+    assert str(raised.value) == "Attribute(aliases='old') would be one alias for each letter: write aliases=('old',)"
