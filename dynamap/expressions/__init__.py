@@ -3,6 +3,7 @@
 from dynamap.expressions.compiler import Compiler
 from dynamap.expressions.fields import Condition, F, Field, KeyCondition, OrElse, Sum
 from dynamap.expressions.nodes import Action, Add, Append, Discard, Operand, Remove, Set, SetIfMissing, Value
+from dynamap.expressions.starting import StartingValues
 from dynamap.expressions.updates import Assignment, UpdateCompiler
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Remove",
     "Set",
     "SetIfMissing",
+    "StartingValues",
     "Sum",
     "UpdateCompiler",
     "Value",

@@ -103,8 +103,8 @@ class _Evaluator:
                 msg = f"{left!r} {operator} None or an empty set: use eq, ne, exists or not_exists"
                 raise RequestError(msg)
             # what is read as None or as the empty set may be missing
-            equal = stored is None or _same(stored, wire)
-            return equal if operator == "=" else not equal
+            if stored is None and self._compiler.reads_like_absent(left, right):
+                return operator == "="
         return _compare(operator, stored, wire)
 
     def _begins_with(self, node: BeginsWith, stored: Wire) -> bool:

@@ -16,14 +16,14 @@ from dynamap.expressions.fields import OrElse, Sum
 from dynamap.expressions.nodes import Action, Add, Append, Discard, Set, SetIfMissing, Value
 from dynamap.model import Resolved
 
-__all__ = ["Assignment", "UpdateCompiler"]
+__all__ = ["NO_ITEMS", "ZERO", "Assignment", "UpdateCompiler"]
 
 Assignment: TypeAlias = "tuple[tuple[str | int, ...], str | None]"
 """A stored path, and the ready text of what it is set to; None where it is removed."""
 
 _Clauses: TypeAlias = "dict[str, list[str]]"
-_ZERO: Wire = {"N": "0"}
-_NO_ITEMS: Wire = {"L": []}
+ZERO: Wire = {"N": "0"}
+NO_ITEMS: Wire = {"L": []}
 
 
 class UpdateCompiler(Compiler):
@@ -157,22 +157,32 @@ class UpdateCompiler(Compiler):
         if isinstance(shape, SetOf):
             clauses["ADD"].append(f"{path} {self.value(self._elements(action, shape, resolved))}")
             return
-        amount = self._number_like(action.what[0], resolved) if len(action.what) == 1 else None
-        if amount is None or not isinstance(shape, (Integer, Float, Number)):
-            msg = (
-                f"{self._where(action.field)}: add() takes one amount for a number or elements for a set; "
-                f"this field holds {resolved.shape.kind}"
-            )
-            raise RequestError(msg)
-        wire = self._encode_with(resolved.shape, amount, resolved)
-        start = self._start(resolved, _ZERO)
-        if start == _ZERO and not self._field_aliases(resolved):
+        wire = self._amount(action, resolved)
+        start = self._start(resolved, ZERO)
+        if start == ZERO and not self._field_aliases(resolved):
             clauses["ADD"].append(f"{path} {self.value(wire)}")
         else:
             # ADD would begin with 0 where reading gives something else
             clauses["SET"].append(f"{path} = {self.present_or(resolved, start)} + {self.value(wire)}")
 
+    def _amount(self, action: Add, resolved: Resolved) -> Wire:
+        amount = self._number_like(action.what[0], resolved) if len(action.what) == 1 else None
+        if amount is None or not isinstance(unwrapped(resolved.shape), (Integer, Float, Number)):
+            msg = (
+                f"{self._where(action.field)}: add() takes one amount for a number or elements for a set; "
+                f"this field holds {resolved.shape.kind}"
+            )
+            raise RequestError(msg)
+        return self._encode_with(resolved.shape, amount, resolved)
+
     def _compile_append(self, action: Append, resolved: Resolved, clauses: _Clauses) -> None:
+        items = self._items(action, resolved)
+        stored = self.present_or(resolved, self._start(resolved, NO_ITEMS))
+        given = self.value(items)
+        both = f"{given}, {stored}" if action.in_front else f"{stored}, {given}"
+        clauses["SET"].append(f"{self.path(resolved.attributes)} = list_append({both})")
+
+    def _items(self, action: Append, resolved: Resolved) -> Wire:
         shape = unwrapped(resolved.shape)
         if not isinstance(shape, ListOf):
             msg = (
@@ -180,10 +190,7 @@ class UpdateCompiler(Compiler):
                 f"this field holds {resolved.shape.kind}"
             )
             raise RequestError(msg)
-        stored = self.present_or(resolved, self._start(resolved, _NO_ITEMS))
-        items = self.value(self._encode_with(resolved.shape, shape.factory(action.items), resolved))
-        both = f"{items}, {stored}" if action.in_front else f"{stored}, {items}"
-        clauses["SET"].append(f"{self.path(resolved.attributes)} = list_append({both})")
+        return self._encode_with(resolved.shape, shape.factory(action.items), resolved)
 
     def _elements(self, action: Add | Discard, shape: SetOf, resolved: Resolved) -> Wire:
         step = "add" if isinstance(action, Add) else "discard"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -39,6 +39,11 @@ class Action:
     versioned: bool = False
     conditioned: bool = False
     stored: Callable[[], Any] = lambda: None
+    now: int | None = None
+
+    def has_expired(self, item: Mapping[str, Any]) -> bool:
+        """Whether the item that stands there counts as absent."""
+        return self.now is not None and self.entity.is_expired(item, self.now)
 
     @property
     def identity(self) -> tuple[Any, ...]:

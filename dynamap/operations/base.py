@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random as random_module
 import time
 from collections.abc import Callable, Mapping
@@ -70,6 +71,10 @@ class Scope(Generic[M]):
     table_name: str
     entity: Entity[M]
     consistent: bool
+
+    def expiry(self, moment: Moment) -> int | None:
+        """The second up to which items have expired; None for a type that never expires."""
+        return None if self.entity.ttl_attribute is None else math.floor(moment.now)
 
 
 def named(verb: str, scope: Scope[Any], values: Mapping[str, Any]) -> str:

@@ -64,7 +64,7 @@ def _failure(position: int, action: Action, reason: Mapping[str, Any]) -> Failur
         found,
         None if found is None else code,
         reason.get("Message"),
-        action.entity.decode(item) if item else None,
+        action.entity.decode(item) if item and not action.has_expired(item) else None,
     )
 
 
@@ -72,7 +72,9 @@ def _blames_version(action: Action, reason: Mapping[str, Any]) -> bool:
     """Whether a failed condition is this action's version guard: another version is stored than was read, or none."""
     if not action.versioned:
         return False
-    item = reason.get("Item")
+    item: Mapping[str, Any] = reason.get("Item") or {}
+    expired = action.has_expired(item)
     if action.guard.kind is GuardKind.ABSENT:
-        return bool(item) or not action.conditioned
-    return not item or action.entity.stored_version(item) != max(action.guard.version, 0)
+        # an upsert in a transaction cannot replace what has expired: reading it again would not help
+        return not expired and (bool(item) or not action.conditioned)
+    return not item or expired or action.entity.stored_version(item) != max(action.guard.version, 0)

@@ -45,11 +45,14 @@ class Check(Conditioned, Write[D, M_co]):
 
         Raises RequestError for a check that checks nothing.
         """
-        return self._request(self._guard()).params
+        return self._request(self._moment()).params
 
     def explain(self) -> str:
         """The check for a person: names and values put back, limits used."""
-        return explain(self._request(self._guard()))
+        return explain(self._request(self._moment()))
+
+    def _moment(self) -> Moment:
+        return Moment(self._runtime.clock(), "")
 
     def _demand(self, *, existence: bool) -> Self:
         if self._existence is (not existence):
@@ -62,9 +65,9 @@ class Check(Conditioned, Write[D, M_co]):
             return Guard(GuardKind.NONE)
         return Guard(GuardKind.EXISTS if self._existence else GuardKind.ABSENT)
 
-    def _request(self, guard: Guard) -> Call:
+    def _request(self, moment: Moment) -> Call:
         compiler = self._compiler()
-        condition = self._condition_params(compiler, guard)
+        condition = self._condition_params(compiler, self._guard(), self._expiry(moment))
         if not condition:
             msg = f"{self._what}: it checks nothing: add exists(), not_exists() or if_(condition)"
             raise RequestError(msg)
@@ -73,15 +76,13 @@ class Check(Conditioned, Write[D, M_co]):
 
     def _action(self, moment: Moment) -> Action:
         """The check as one action of a transaction."""
-        del moment
-        guard = self._guard()
-        params = self._request(guard).params
         return Action(
             "ConditionCheck",
-            params,
+            self._request(moment).params,
             self._what,
             self._key,
             self._scope.entity,
-            guard,
+            self._guard(),
             conditioned=bool(self._conditions),
+            now=self._expiry(moment),
         )

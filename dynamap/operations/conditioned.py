@@ -9,9 +9,10 @@ from typing_extensions import Self
 
 from dynamap.errors import RequestError
 from dynamap.expressions import Compiler, Condition
-from dynamap.operations.base import Builder, Runtime, Scope, named
-from dynamap.operations.guards import Guard
-from dynamap.operations.index_keys import reads_as
+from dynamap.expressions.evaluate import evaluate
+from dynamap.operations.base import Builder, Moment, Runtime, Scope, named
+from dynamap.operations.guards import Guard, expired_text
+from dynamap.operations.index_keys import absent_reads_as, reads_as
 from dynamap.plan import Item
 
 __all__ = ["Conditioned"]
@@ -27,6 +28,7 @@ class Conditioned(Builder):
     _what: str
     _conditions: tuple[Condition, ...]
     _existence: bool | None
+    _expired_included: bool
 
     def _begin(self, verb: str, scope: Scope[Any], key: Item, values: dict[str, Any]) -> None:
         self.__dict__.update(
@@ -37,6 +39,7 @@ class Conditioned(Builder):
             _what=named(verb, scope, values),
             _conditions=(),
             _existence=None,
+            _expired_included=False,
         )
 
     def if_(self, condition: Condition) -> Self:
@@ -46,6 +49,14 @@ class Conditioned(Builder):
             msg = f"{self._what}: if_() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
             raise RequestError(msg)
         return self._copy(_conditions=(*self._conditions, condition))
+
+    def include_expired(self) -> Self:
+        """Take an item whose time is over as one that is there, until DynamoDB has deleted it."""
+        return self._copy(_expired_included=True)
+
+    def _expiry(self, moment: Moment) -> int | None:
+        """The second up to which items have expired; None where that does not count."""
+        return None if self._expired_included else self._scope.expiry(moment)
 
     def _compiler(self) -> Compiler:
         return Compiler(self._scope.entity)
@@ -58,10 +69,28 @@ class Conditioned(Builder):
         """Whether anything but the guard can fail."""
         return bool(self._conditions or self._assumptions())
 
-    def _condition_params(self, compiler: Compiler, guard: Guard) -> dict[str, Any]:
+    def _holds_of_nothing(self) -> bool:
+        """Whether everything but the guard would hold if nothing were stored."""
         entity = self._scope.entity
-        assumed = [reads_as(compiler, entity, name, value) for name, value in self._assumptions().items()]
-        text = compiler.condition([*guard.texts(compiler, entity), *assumed, *self._conditions])
+        return all(absent_reads_as(entity, name, value) for name, value in self._assumptions().items()) and all(
+            evaluate(condition, entity, {}) for condition in self._conditions
+        )
+
+    def _condition_params(self, compiler: Compiler, guard: Guard, now: int | None) -> dict[str, Any]:
+        entity = self._scope.entity
+        texts: list[str | Condition] = [*guard.texts(compiler, entity, now)]
+        others: list[str | Condition] = [
+            *(reads_as(compiler, entity, name, value) for name, value in self._assumptions().items()),
+            *self._conditions,
+        ]
+        if now is None or not others or guard.excludes_expired:
+            texts += others
+        elif self._holds_of_nothing():
+            # an expired item must pass as nothing would
+            texts.append(f"({compiler.condition(others)} OR {expired_text(compiler, entity, now)})")
+        else:
+            texts += [f"NOT {expired_text(compiler, entity, now)}", *others]
+        text = compiler.condition(texts)
         if text is None:
             return {}
         return {"ConditionExpression": text, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dynamap.codec import FieldShape
+from dynamap.codec import FieldShape, Wire
 from dynamap.errors import IncompleteUpsert
-from dynamap.expressions import Action, Assignment, Field, OrElse, Set, Sum, UpdateCompiler
-from dynamap.model import Entity
+from dynamap.expressions import Action, Assignment, Field, OrElse, Set, StartingValues, Sum, UpdateCompiler
+from dynamap.model import Entity, Resolved
 from dynamap.plan import Item
 
-__all__ = ["check_complete", "creation", "plain_defaults"]
+__all__ = ["check_complete", "created_item", "creation", "plain_defaults"]
 
 _UPDATE = "or update() an item that exists"
 
@@ -41,19 +41,47 @@ def creation(
     if discriminator is not None:
         name = compiler.name(discriminator)
         yield (discriminator,), f"if_not_exists({name}, {compiler.value({'S': entity.name})})"
+    for field, resolved, wire in _initial(compiler, entity, key, values, defaults, actions):
+        is_key = field.name in entity.key_fields
+        yield (field.attribute,), compiler.value(wire) if is_key else compiler.present_or(resolved, wire)
+
+
+def created_item(
+    entity: Entity[Any],
+    key: Item,
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    actions: Sequence[Action],
+) -> Item:
+    """What an upsert stores where nothing is stored, but for version, write id and index keys. Raises EncodeError."""
+    compiler = StartingValues(entity)
+    item = dict(key)
+    if entity.layout.discriminator is not None:
+        item[entity.layout.discriminator] = {"S": entity.name}
+    for field, _, wire in _initial(compiler, entity, key, values, defaults, actions):
+        item[field.attribute] = wire
+    return {**item, **compiler.attributes(actions)}
+
+
+def _initial(
+    compiler: UpdateCompiler,
+    entity: Entity[Any],
+    key: Item,
+    values: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    actions: Sequence[Action],
+) -> Iterator[tuple[FieldShape, Resolved, Wire]]:
+    """The fields that no action sets: those of the key, and those with defaults."""
     changed = {compiler.resolve(action.field).field for action in actions}
     for field in entity.shape.fields:
         if not field.stored or field.extras or field.attribute in key or field.name in (entity.version, *changed):
             continue
-        resolved = compiler.resolve(Field[Any](entity.cls, (field.name,)))
-        if field.name in entity.key_fields:
-            wire = compiler.stored(values[field.name], resolved)
+        given = values if field.name in entity.key_fields else defaults
+        if field.name in given:
+            resolved = compiler.resolve(Field[Any](entity.cls, (field.name,)))
+            wire = compiler.stored(given[field.name], resolved)
             if wire is not None:
-                yield (field.attribute,), compiler.value(wire)
-        elif field.name in defaults:
-            wire = compiler.stored(defaults[field.name], resolved)
-            if wire is not None:
-                yield (field.attribute,), compiler.present_or(resolved, wire)
+                yield field, resolved, wire
 
 
 def _has_plain_default(field: FieldShape) -> bool:

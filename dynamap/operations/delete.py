@@ -32,10 +32,9 @@ class _DeleteSteps(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         return Guard(GuardKind.EXISTS if self._existence else GuardKind.NONE)
 
     def _request(self, moment: Moment, guard: Guard) -> Call:
-        del moment
         compiler = self._compiler()
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
-        params |= self._condition_params(compiler, guard)
+        params |= self._condition_params(compiler, guard, self._expiry(moment))
         params |= compiler.placeholders()
         return Call("DeleteItem", params)
 
@@ -67,10 +66,9 @@ class DeleteReturning(_DeleteSteps[D, M, R_co]):
     def _repeatable(self, guard: Guard) -> bool:
         return guard.is_version
 
-    def _result(self, reply: dict[str, Any], call: Call) -> Any:
+    def _result(self, reply: dict[str, Any], call: Call, moment: Moment) -> Any:
         del call
-        old = reply.get("Attributes")
-        return None if not old else self._scope.entity.decode(old, applied=True)
+        return self._old_value(reply, moment)
 
 
 class Delete(_DeleteSteps[D, M, None], Write[D, M]):
@@ -88,8 +86,8 @@ class Delete(_DeleteSteps[D, M, None], Write[D, M]):
         kind: type[DeleteReturning[D, M, M | None]] = DeleteReturning
         return self._become(kind)
 
-    def _result(self, reply: dict[str, Any], call: Call) -> None:
-        del reply, call
+    def _result(self, reply: dict[str, Any], call: Call, moment: Moment) -> None:
+        del reply, call, moment
 
     def _unread_result(self, call: Call) -> None:
         del call

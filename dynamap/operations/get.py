@@ -10,6 +10,7 @@ from dynamap.errors import ItemNotFound
 from dynamap.markers import D
 from dynamap.operations.base import Moment, Operation, Scope, named
 from dynamap.operations.sending import read
+from dynamap.operations.settling import unexpired
 from dynamap.plan import Call, Item, Plan
 
 __all__ = ["Get", "Readable"]
@@ -24,7 +25,7 @@ class Readable(Operation[D, R_co]):
 
 
 class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
-    """Read one item; answers the entity, or None if nothing is stored under the key.
+    """Read one item; answers the entity, or None if nothing is stored under the key, or only what has expired.
 
     Versioned types are read strongly unless asked otherwise, others eventually. Costs a read unit for each 4 KB of the
     item, half of one if read eventually.
@@ -36,6 +37,7 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
     _what: str
     _consistent: bool
     _required: bool
+    _expired_included: bool
 
     def __init__(self, scope: Scope[M], values: dict[str, Any]) -> None:
         self.__dict__.update(
@@ -46,6 +48,7 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
             _what=named("get", scope, values),
             _consistent=scope.consistent,
             _required=False,
+            _expired_included=False,
         )
 
     def required(self) -> Get[D, M, Never]:
@@ -62,6 +65,10 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
         """Read what may be a little old, for half the price."""
         return self._copy(_consistent=False)
 
+    def include_expired(self) -> Self:
+        """Answer an item whose time is over too, until DynamoDB has deleted it."""
+        return self._copy(_expired_included=True)
+
     def _call(self, moment: Moment) -> Call:
         del moment
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
@@ -70,9 +77,11 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
         return Call("GetItem", params)
 
     def _plan(self) -> Plan[M | Miss]:
-        reply = yield from read(self._runtime, self._call(self._runtime.moment()), self._what)
-        item = reply.get("Item")
-        if item:
+        moment = self._runtime.moment()
+        reply = yield from read(self._runtime, self._call(moment), self._what)
+        expiry = None if self._expired_included else self._scope.expiry(moment)
+        item = unexpired(self._scope.entity, reply.get("Item") or None, expiry)
+        if item is not None:
             return self._scope.entity.decode(item)
         if self._required:
             msg = f"{self._what}: there is no such item"

@@ -1,4 +1,8 @@
-"""The conditions that dynamap writes by itself: existence and versions."""
+"""The conditions that dynamap writes by itself: existence, versions, and the time at which an item expires.
+
+An expired item is absent: whatever wants an item wants one that has not expired, and whatever wants none takes an
+expired one for none. *now* is in whole epoch seconds; it is None where the TTL does not count.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from dynamap.errors import RequestError
 from dynamap.expressions import Compiler
 from dynamap.model import Entity
 
-__all__ = ["Guard", "GuardKind", "guard_of_version"]
+__all__ = ["Guard", "GuardKind", "expired_text", "guard_of_version"]
 
 
 class GuardKind(Enum):
@@ -26,6 +30,10 @@ class GuardKind(Enum):
     """It exists, and its version, if it has one, can be counted on: 0 would have to start afresh."""
     ANYTHING = auto()
     """The same, or nothing is stored at all."""
+    UNEXPIRED = auto()
+    """Nothing is stored, or what is stored has not expired."""
+    EXPIRED = auto()
+    """Something is stored that has expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +49,32 @@ class Guard:
         return self.kind in (GuardKind.VERSION, GuardKind.LEGACY)
 
     @property
+    def excludes_repetition(self) -> bool:
+        """Whether it does not hold any more once the write was applied."""
+        return self.is_version or self.kind in (GuardKind.ABSENT, GuardKind.EXPIRED)
+
+    @property
     def ignores_version(self) -> bool:
         """Whether it holds of every version that can be counted on."""
         return self.kind in (GuardKind.ANY_VERSION, GuardKind.ANYTHING)
 
-    def texts(self, compiler: Compiler, entity: Entity[Any]) -> list[str]:
+    @property
+    def excludes_expired(self) -> bool:
+        """Whether it never holds of an expired item."""
+        return self.kind not in (GuardKind.NONE, GuardKind.ABSENT, GuardKind.EXPIRED)
+
+    def texts(self, compiler: Compiler, entity: Entity[Any], now: int | None) -> list[str]:
         """The condition's parts, all of which must hold."""
-        if self.kind is GuardKind.NONE:
+        texts = self._texts(compiler, entity, now)
+        if now is not None and self.excludes_expired:
+            texts.append(f"NOT {expired_text(compiler, entity, now)}")
+        return texts
+
+    def _texts(self, compiler: Compiler, entity: Entity[Any], now: int | None) -> list[str]:
+        if self.kind in (GuardKind.NONE, GuardKind.UNEXPIRED):
             return []
+        if self.kind is GuardKind.EXPIRED:
+            return [] if now is None else [expired_text(compiler, entity, now)]
         if self.kind is GuardKind.VERSION:
             # an item with this version exists
             return [f"{compiler.name(_version_attribute(entity))} = {compiler.value({'N': str(self.version)})}"]
@@ -56,7 +82,8 @@ class Guard:
             return [f"{compiler.name(_version_attribute(entity))} <> {compiler.value({'N': '0'})}"]
         pk = compiler.name(entity.layout.pk)
         if self.kind is GuardKind.ABSENT:
-            return [f"attribute_not_exists({pk})"]
+            absent = f"attribute_not_exists({pk})"
+            return [absent if now is None else f"({absent} OR {expired_text(compiler, entity, now)})"]
         texts = [f"attribute_exists({pk})"]
         if self.kind is GuardKind.EXISTS:
             return texts
@@ -70,6 +97,14 @@ class Guard:
     def next_version(self, entity: Entity[Any], now: float) -> int:
         """The number to store where this guard held."""
         return self.version + 1 if self.kind is GuardKind.VERSION else entity.layout.first_version(now)
+
+
+def expired_text(compiler: Compiler, entity: Entity[Any], now: int) -> str:
+    """The condition that an item has expired, false of one that has no number there: NOT of it is its complement.
+
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
+    """
+    return f"{compiler.name(entity.ttl_attribute or '')} <= {compiler.value({'N': str(now)})}"
 
 
 def _version_attribute(entity: Entity[Any]) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "IndexChange",
     "KeyChange",
     "KnownFields",
+    "absent_reads_as",
     "assignments",
     "index_attributes",
     "reads_as",
@@ -311,6 +312,13 @@ def reads_as(compiler: Compiler, entity: Entity[Any], name: str, value: object) 
     for attribute in reversed(attributes[:-1]):
         text = f"({attribute} = {equal} OR (attribute_not_exists({attribute}) AND {text}))"
     return text
+
+
+def absent_reads_as(entity: Entity[Any], name: str, value: object) -> bool:
+    """Whether `reads_as` holds where nothing is stored."""
+    described = entity.shape.by_name[name]
+    wire = described.shape.encode_attribute(value, (name,))
+    return (wire is None and value is not None) or _absent_wire(described) == wire
 
 
 def _absent_wire(described: FieldShape) -> Wire | None:

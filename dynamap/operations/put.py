@@ -58,16 +58,16 @@ class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
             item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.now))}
         check_item_size(entity, item, self._what)
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Item": item}
-        params |= self._condition_params(compiler, guard)
+        params |= self._condition_params(compiler, guard, self._expiry(moment))
         params |= compiler.placeholders()
         return Call("PutItem", params)
 
     def _repeatable(self, guard: Guard) -> bool:
         # a guard excludes the write's own repetition; without one, the last writer wins anyway
-        return guard.is_version or guard.kind is GuardKind.ABSENT or not self._conditions
+        return guard.excludes_repetition or not self._conditions
 
     def _stores_write_id(self, guard: Guard) -> bool:
-        return guard.is_version or guard.kind is GuardKind.ABSENT
+        return guard.excludes_repetition
 
 
 class PutReturning(_PutSteps[D, M, R_co]):
@@ -81,11 +81,11 @@ class PutReturning(_PutSteps[D, M, R_co]):
 
     def _repeatable(self, guard: Guard) -> bool:
         # a repetition would answer what the first attempt stored
-        return guard.is_version or guard.kind is GuardKind.ABSENT
+        return guard.excludes_repetition
 
-    def _result(self, reply: dict[str, Any], call: Call) -> Any:
-        old = reply.get("Attributes")
-        return None if not old else self._scope.entity.decode(old, applied=True)
+    def _result(self, reply: dict[str, Any], call: Call, moment: Moment) -> Any:
+        del call
+        return self._old_value(reply, moment)
 
     def _resolved_result(self, item: Item, call: Call) -> R_co:
         raise self._old_value_lost()
@@ -109,8 +109,8 @@ class Put(_PutSteps[D, M, M], Write[D, M], Stores[M]):
         kind: type[PutReturning[D, M, M | None]] = PutReturning
         return self._become(kind)
 
-    def _result(self, reply: dict[str, Any], call: Call) -> M:
-        del reply
+    def _result(self, reply: dict[str, Any], call: Call, moment: Moment) -> M:
+        del reply, moment
         return self._stored(call)
 
     def _unread_result(self, call: Call) -> M:

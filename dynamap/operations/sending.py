@@ -42,16 +42,21 @@ class Repeat(Enum):
 class Answer:
     """How a write's sending ended: a reply, a failed condition, or an unreadable word of success.
 
-    *seen* is the item that came with a failed condition, or that was *asked* for then; *ambiguous* says that an attempt
-    before the last one may have been applied.
+    *seen* is the item that came with a failed condition, or that was *asked* for then; *lost* is the last attempt
+    before that may have been applied.
     """
 
     reply: Reply | None
     condition_failed: bool = False
     seen: Item | None = None
-    ambiguous: bool = False
     asked: bool = False
     cause: CallFailed | None = None
+    lost: CallFailed | None = None
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether an attempt before the last one may have been applied."""
+        return self.lost is not None
 
 
 def read(runtime: Runtime, call: Call, what: str) -> Plan[Reply]:
@@ -76,13 +81,13 @@ def read_item(runtime: Runtime, table_name: str, key: Item, what: str) -> Plan[I
     return reply.get("Item") or None
 
 
-def write(runtime: Runtime, call: Call, what: str, repeat: Repeat) -> Plan[Answer]:
-    """Send a write by the rules for its kind.
+def write(runtime: Runtime, call: Call, what: str, repeat: Repeat, lost: CallFailed | None = None) -> Plan[Answer]:
+    """Send a write by the rules for its kind; *lost* is an attempt of the same write by another call before.
 
     Raises OutcomeUnknown where nothing more can be known: after an ambiguous attempt any error but a failed condition
     ends so, for it says nothing about the attempt before.
     """
-    attempts = _Attempts(runtime, what, "written")
+    attempts = _Attempts(runtime, what, "written", lost)
     while True:
         attempts.begin()
         try:
@@ -90,15 +95,15 @@ def write(runtime: Runtime, call: Call, what: str, repeat: Repeat) -> Plan[Answe
         except CallFailed as failed:
             verdict = judge(failed)
             if verdict is Verdict.CONDITION:
-                return Answer(None, condition_failed=True, seen=failed.item, ambiguous=attempts.ambiguous, cause=failed)
+                return Answer(None, condition_failed=True, seen=failed.item, cause=failed, lost=attempts.lost)
             if verdict is Verdict.APPLIED:
-                return Answer(None, ambiguous=attempts.ambiguous, cause=failed)
+                return Answer(None, cause=failed, lost=attempts.lost)
             if verdict is Verdict.AMBIGUOUS and repeat is Repeat.NEVER:
                 attempts.lose(failed)
             yield attempts.pause(failed, verdict)
         else:
             attempts.succeeded()
-            return Answer(reply, ambiguous=attempts.ambiguous)
+            return Answer(reply, lost=attempts.lost)
 
 
 def transact(runtime: Runtime, call: Call, what: str) -> Plan[CallFailed | None]:
@@ -132,19 +137,15 @@ def transact(runtime: Runtime, call: Call, what: str) -> Plan[CallFailed | None]
 class _Attempts:
     """The attempts of one sending: how many, what they took from the bucket, and whether an answer was lost."""
 
-    def __init__(self, runtime: Runtime, what: str, done: str) -> None:
+    def __init__(self, runtime: Runtime, what: str, done: str, lost: CallFailed | None = None) -> None:
         self._runtime = runtime
         self._what = what
         self._done = done
         self._count = 0
         self._taken = 0.0
         self._refreshed = False
-        self._lost: CallFailed | None = None
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether an attempt may have been applied."""
-        return self._lost is not None
+        self.lost = lost
+        """The last attempt that may have been applied."""
 
     @property
     def exhausted(self) -> bool:
@@ -157,10 +158,10 @@ class _Attempts:
         left = time_left(self._runtime.monotonic)
         if left is None or left > 0:
             return
-        if self._lost is not None and self._done == "written":
-            self.lose(self._lost)
+        if self.lost is not None and self._done == "written":
+            self.lose(self.lost)
         msg = f"{self._what}: the deadline is over, and nothing was {self._done}"
-        raise DeadlineExceeded(msg) from self._lost
+        raise DeadlineExceeded(msg) from self.lost
 
     def succeeded(self) -> None:
         """Give back what the last repeat took."""
@@ -169,7 +170,7 @@ class _Attempts:
     def pause(self, failed: CallFailed, verdict: Verdict) -> Sleep:
         """The pause before the next attempt. Raises if there may be none."""
         if verdict in (Verdict.AMBIGUOUS, Verdict.PENDING):
-            self._lost = failed
+            self.lost = failed
         if verdict in (Verdict.REFUSED, Verdict.CONDITION) or (verdict is Verdict.CREDENTIALS and self._refreshed):
             self.give_up(failed, verdict)
         self._refreshed = self._refreshed or verdict is Verdict.CREDENTIALS
@@ -184,8 +185,8 @@ class _Attempts:
 
     def give_up(self, failed: CallFailed, verdict: Verdict) -> NoReturn:
         """Raise what the last attempt was, or OutcomeUnknown after a lost answer."""
-        if self._lost is not None and self._done == "written":
-            self.lose(self._lost)
+        if self.lost is not None and self._done == "written":
+            self.lose(self.lost)
         cause = failed.__cause__ or failed
         error: DynamapError
         if verdict is Verdict.THROTTLED:

@@ -24,7 +24,7 @@ from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, read_item
 from dynamap.plan import Item, Plan
 
-__all__ = ["Settled", "Terms", "chained", "settle", "with_item"]
+__all__ = ["Settled", "Terms", "chained", "is_mine", "settle", "unexpired", "with_item"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,8 @@ class Terms:
     *what* names it in messages, *existence* is what the caller asked of it: True for `if_exists`, False for
     `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted* says that the caller
     permits it to be applied more than once, *conditioned* that there are other conditions beside the guard. *assumed*
-    are the fields that must be as they were read, without which the keys of an index could not be computed.
+    are the fields that must be as they were read, without which the keys of an index could not be computed. *now* is
+    the second up to which items have expired, as the request has it.
     """
 
     what: str
@@ -47,6 +48,7 @@ class Terms:
     deletes: bool = False
     conditioned: bool = False
     assumed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    now: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
     """Find out what a failed condition means; asks for the item where the failure brought none. Raises OutcomeUnknown."""
     seen = (yield from with_item(scope, terms.key, terms.what, answer)).seen
     if answer.ambiguous:
-        if _is_mine(scope.entity, terms, seen):
+        if is_mine(scope.entity, terms.write_id, seen):
             return Settled(item=seen)
         if not terms.permitted and not _surely_refused(scope.entity, terms, seen):
             msg = (
@@ -71,7 +73,7 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
                 f"was applied: read it before you repeat it"
             )
             raise OutcomeUnknown(msg) from _cause(answer)
-    settled = _blame(scope.entity, terms, seen)
+    settled = _blame(scope.entity, terms, unexpired(scope.entity, seen, terms.now))
     if settled.error is not None:
         settled.error.__cause__ = _cause(answer)
     return settled
@@ -99,6 +101,11 @@ def with_item(scope: Scope[Any], key: Item, what: str, answer: Answer) -> Plan[A
     return replace(answer, seen=seen, asked=True)
 
 
+def unexpired(entity: Entity[Any], item: Item | None, now: int | None) -> Item | None:
+    """The item, unless its time is over: then there is none."""
+    return None if item is None or (now is not None and entity.is_expired(item, now)) else item
+
+
 @contextmanager
 def chained(answer: Answer) -> Generator[None, None, None]:
     """Whatever OutcomeUnknown is raised inside was caused by the failure of this answer."""
@@ -112,13 +119,11 @@ def _cause(answer: Answer) -> BaseException | None:
     return None if answer.cause is None else answer.cause.__cause__ or answer.cause
 
 
-def _is_mine(entity: Entity[Any], terms: Terms, seen: Item | None) -> bool:
+def is_mine(entity: Entity[Any], write_id: str | None, seen: Item | None) -> bool:
+    """Whether a stored item, expired or not, carries the id of this write."""
     attribute = entity.layout.write_id
     return (
-        seen is not None
-        and attribute is not None
-        and terms.write_id is not None
-        and seen.get(attribute) == {"S": terms.write_id}
+        seen is not None and attribute is not None and write_id is not None and seen.get(attribute) == {"S": write_id}
     )
 
 

@@ -26,7 +26,7 @@ from dynamap.expressions import (
 )
 from dynamap.expressions import Set as SetAction
 from dynamap.markers import D
-from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.guards import Guard
 from dynamap.operations.index_keys import KnownFields, assignments
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.updating import Updating
@@ -229,7 +229,7 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
         return isinstance(unwrapped(around), (ListOf, MapOf))
 
     def _repeatable(self, guard: Guard) -> bool:
-        if guard.is_version or (guard.kind is GuardKind.ABSENT):
+        if guard.excludes_repetition:
             return True
         relative = any(
             isinstance(action, (Add, Append)) or (isinstance(action, SetAction) and isinstance(action.value, Value))
@@ -261,8 +261,7 @@ class ReturningSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
 
     def _repeatable(self, guard: Guard) -> bool:
         # a repetition would answer what the first attempt stored
-        excluded = guard.is_version or guard.kind is GuardKind.ABSENT
-        return excluded if self._fields is None else super()._repeatable(guard)
+        return guard.excludes_repetition if self._fields is None else super()._repeatable(guard)
 
     def _answer(self, item: Item) -> Any:
         if self._fields is None:

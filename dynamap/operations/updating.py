@@ -11,9 +11,9 @@ from dynamap.markers import D
 from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import MOST_ATTEMPTS, Answer
-from dynamap.operations.settling import Settled, with_item
+from dynamap.operations.settling import Settled, unexpired, with_item
 from dynamap.operations.versioned import VersionedSteps
-from dynamap.plan import Call, Item, Plan
+from dynamap.plan import Call, CallFailed, Item, Plan
 
 __all__ = ["Updating"]
 
@@ -52,7 +52,7 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
         if text is not None:
             params["UpdateExpression"] = text
-        params |= self._condition_params(compiler, guard)
+        params |= self._condition_params(compiler, guard, self._expiry(moment))
         params |= compiler.placeholders()
         self._check_item_size(compiler, guard, params)
         params["ReturnValues"] = self._return_values
@@ -77,31 +77,33 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
 
     # ---- the plan
 
-    def _send(self) -> Plan[tuple[R_co] | Settled]:
+    def _send(self, lost: CallFailed | None = None) -> Plan[tuple[R_co] | Settled]:
         guard = self._guard()
         if not guard.ignores_version:
-            return (yield from self._send_under(guard, self._runtime.moment()))
-        turns = MOST_ATTEMPTS
+            return (yield from self._send_under(guard, self._runtime.moment(), lost))
+        entity, turns = self._scope.entity, MOST_ATTEMPTS
         while True:
             turns -= 1
             moment = self._runtime.moment()
             call = self._request(moment, guard)
-            answer = yield from self._attempt(guard, moment, call)
+            answer = yield from self._attempt(guard, moment, call, lost)
+            lost = answer.lost
             if answer.condition_failed:
                 answer = yield from with_item(self._scope, self._key, self._what, answer)
-            if turns and self._changed_meanwhile(guard, answer):
+            expired = answer.seen is not None and unexpired(entity, answer.seen, self._expiry(moment)) is None
+            if turns and not expired and self._changed_meanwhile(guard, answer):
                 continue
-            if not self._stored_as_zero(answer.seen):
+            if expired or not self._stored_as_zero(answer.seen):
                 return (yield from self._conclude(guard, moment, call, answer))
             # stored with version 0, which one more must not turn into 1: it starts afresh as unversioned items do
-            result = yield from self._send_under(Guard(GuardKind.LEGACY, -1), self._runtime.moment())
+            result = yield from self._send_under(Guard(GuardKind.LEGACY, -1), self._runtime.moment(), lost)
             if not (turns and isinstance(result, Settled) and isinstance(result.error, VersionConflict)):
                 return result
             # another writer was quicker: the item has a version now, or is gone
 
-    def _attempt(self, guard: Guard, moment: Moment, call: Call) -> Plan[Answer]:
+    def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
         try:
-            return (yield from super()._attempt(guard, moment, call))
+            return (yield from super()._attempt(guard, moment, call, lost))
         except ServiceError as error:
             parents = self._uncertain_parents()
             if not parents or not _lacks_parent(error):
@@ -125,8 +127,8 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         entity = self._scope.entity
         return seen is not None and entity.version_attribute in seen and entity.stored_version(seen) == 0
 
-    def _result(self, reply: dict[str, Any], call: Call) -> Any:
-        del call
+    def _result(self, reply: dict[str, Any], call: Call, moment: Moment) -> Any:
+        del call, moment
         return self._answer(reply.get("Attributes") or {})
 
     def _resolved_result(self, item: Item, call: Call) -> Any:

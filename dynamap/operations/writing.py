@@ -14,9 +14,9 @@ from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope
 from dynamap.operations.conditioned import Conditioned
 from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, Repeat, read_item, transact, write
-from dynamap.operations.settling import Settled, Terms, chained, settle
+from dynamap.operations.settling import Settled, Terms, chained, settle, unexpired
 from dynamap.outcomes import only_contention, reason_of
-from dynamap.plan import Call, Item, Plan
+from dynamap.plan import Call, CallFailed, Item, Plan
 
 __all__ = ["WriteSteps"]
 
@@ -65,7 +65,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
     def _stores_write_id(self, guard: Guard) -> bool:
         raise NotImplementedError
 
-    def _result(self, reply: dict[str, Any], call: Call) -> R_co:
+    def _result(self, reply: dict[str, Any], call: Call, moment: Moment) -> R_co:
         """The result of a reply."""
         raise NotImplementedError
 
@@ -108,18 +108,20 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         seen: Any = result.seen
         return Refused(seen)
 
-    def _send(self) -> Plan[tuple[R_co] | Settled]:
-        """The result, or the refusal."""
-        return (yield from self._send_under(self._guard(), self._runtime.moment()))
+    def _send(self, lost: CallFailed | None = None) -> Plan[tuple[R_co] | Settled]:
+        """The result, or the refusal; *lost* is an attempt before that may have been applied."""
+        return (yield from self._send_under(self._guard(), self._runtime.moment(), lost))
 
-    def _send_under(self, guard: Guard, moment: Moment) -> Plan[tuple[R_co] | Settled]:
+    def _send_under(
+        self, guard: Guard, moment: Moment, lost: CallFailed | None = None
+    ) -> Plan[tuple[R_co] | Settled]:
         call = self._request(moment, guard)
-        answer = yield from self._attempt(guard, moment, call)
+        answer = yield from self._attempt(guard, moment, call, lost)
         return (yield from self._conclude(guard, moment, call, answer))
 
-    def _attempt(self, guard: Guard, moment: Moment, call: Call) -> Plan[Answer]:
+    def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
         if self._repeat != "exactly_once":
-            return (yield from write(self._runtime, call, self._what, self._repeats(guard)))
+            return (yield from write(self._runtime, call, self._what, self._repeats(guard), lost))
         canceled = yield from transact(self._runtime, self._transaction(moment, guard), self._what)
         if canceled is None:
             return Answer(None)
@@ -151,7 +153,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
 
     def _conclude(self, guard: Guard, moment: Moment, call: Call, answer: Answer) -> Plan[tuple[R_co] | Settled]:
         if answer.reply is not None:
-            return (self._result(answer.reply, call),)
+            return (self._result(answer.reply, call, moment),)
         if not answer.condition_failed:
             if self._repeat == "exactly_once":
                 return ((yield from self._result_of_transaction(guard, moment, call)),)
@@ -184,6 +186,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             versioned=guard.is_version or (guard.kind is GuardKind.ABSENT and self._existence is None),
             conditioned=self._is_conditioned(),
             stored=lambda: self._known_result(call, guard, moment),
+            now=self._expiry(moment),
         )
 
     def _result_of_transaction(self, guard: Guard, moment: Moment, call: Call) -> Plan[R_co]:
@@ -211,7 +214,13 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             # of versions nothing is permitted: a conflict that may be the write's own would be run again
             permitted=self._repeat == "at_least_once" and not guard.is_version,
             conditioned=self._is_conditioned(),
+            now=self._expiry(moment),
         )
+
+    def _old_value(self, reply: dict[str, Any], moment: Moment) -> Any:
+        """The entity that a reply has as the old one; None where there was none."""
+        old = unexpired(self._scope.entity, reply.get("Attributes") or None, self._expiry(moment))
+        return None if old is None else self._scope.entity.decode(old, applied=True)
 
     def _old_value_lost(self) -> OutcomeUnknown:
         msg = f"{self._what}: it was applied, but the answer with the old value was lost"
