@@ -55,7 +55,7 @@ def item_decoder(shape: ClassShape) -> Callable[..., Any]:
     """Generate `decode_item(item, known=None, ignore=NOTHING)` for items as dicts, with the interpreter's results."""
     module = Module(**_NAMESPACE)
     decoder = _Decoder(module, None)
-    return decoder.item(shape, "item", f"{module.constant(shape, 'shape')}.decode_item(item, known, ignore)")
+    return decoder.item(shape, "dicts", f"{module.constant(shape, 'shape')}.decode_item(item, known, ignore)")
 
 
 def struct_decoder(shape: ClassShape, structs: Structs) -> Callable[..., Any]:
@@ -63,7 +63,7 @@ def struct_decoder(shape: ClassShape, structs: Structs) -> Callable[..., Any]:
     module = Module(**_NAMESPACE)
     decoder = _Decoder(module, structs)
     item = "item_from_json(to_builtins(item, builtin_types=(bytes,)))"
-    return decoder.item(shape, "struct", f"{module.constant(shape, 'shape')}.decode_item({item}, known, ignore)")
+    return decoder.item(shape, "structs", f"{module.constant(shape, 'shape')}.decode_item({item}, known, ignore)")
 
 
 class _Decoder:
@@ -124,14 +124,18 @@ class _Decoder:
         variables = {field.name: self._field(block, shape, field, top=top) for field in shape.fields}
         cls = self._module.constant(shape.cls, "cls")
         if shape.builder is not None:
-            self._hand_over(block, shape, variables)
+            # what is missing is the builder's to make
+            self._collect(block, "found", variables)
+            block.add(f"return {self._module.constant(shape, 'shape')}.build(found)")
             return
         if not shape.calls_init:
             self._restore(block, shape, variables, cls)
             return
         arguments = constructor(shape)
         if arguments is None:
-            passed = self._some(block, shape, variables)
+            init = [field for field in shape.fields if field.field.init]
+            self._collect(block, "arguments", {field.field.init_name: variables[field.name] for field in init})
+            passed = "**arguments"
         else:
             passed = self._all(block, arguments, variables, keep=bool(shape.set_afterwards))
         if not shape.set_afterwards:
@@ -148,17 +152,16 @@ class _Decoder:
                     block.add(setting)
         block.add("return instance")
 
-    def _hand_over(self, block: Block, shape: ClassShape, variables: dict[str, tuple[str, bool]]) -> None:
-        """Collect what there is for the builder of the class."""
-        block.add("found = {}")
-        for name, (variable, certain) in variables.items():
-            setting = f"found[{name!r}] = {variable}"
+    def _collect(self, block: Block, name: str, variables: dict[str, tuple[str, bool]]) -> None:
+        """Put into a dict what there is."""
+        block.add(f"{name} = {{}}")
+        for key, (variable, certain) in variables.items():
+            setting = f"{name}[{key!r}] = {variable}"
             if certain:
                 block.add(setting)
             else:
                 with block.inside(f"if {variable} is not {MISSING}"):
                     block.add(setting)
-        block.add(f"return {self._module.constant(shape, 'shape')}.build(found)")
 
     def _restore(self, block: Block, shape: ClassShape, variables: dict[str, tuple[str, bool]], cls: str) -> None:
         block.add(f"instance = new({cls})")
@@ -188,20 +191,6 @@ class _Decoder:
                         block.add(f"{variable} = {default}")
             passed.append(value if argument.positional else f"{argument.field.field.init_name}={value}")
         return ", ".join(passed)
-
-    def _some(self, block: Block, shape: ClassShape, variables: dict[str, tuple[str, bool]]) -> str:
-        """Leave missing arguments out."""
-        block.add("arguments = {}")
-        for field in shape.fields:
-            if field.field.init:
-                variable, certain = variables[field.name]
-                setting = f"arguments[{field.field.init_name!r}] = {variable}"
-                if certain:
-                    block.add(setting)
-                else:
-                    with block.inside(f"if {variable} is not {MISSING}"):
-                        block.add(setting)
-        return "**arguments"
 
     def _field(self, block: Block, shape: ClassShape, field: FieldShape, *, top: bool) -> tuple[str, bool]:
         """Read one field into a variable; tell whether it surely has a value then."""

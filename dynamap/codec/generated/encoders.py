@@ -34,6 +34,7 @@ _NAMESPACE: dict[str, Any] = {
     "decimal_content": values.decimal_content,
     "duration_content": values.duration_content,
     "epoch_content": values.epoch_content,
+    "epoch_number_content": values.epoch_number_content,
     "flag_content": values.flag_content,
     "float_content": values.float_content,
     "integer_content": values.integer_content,

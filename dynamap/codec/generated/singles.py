@@ -32,6 +32,7 @@ SingleTag = Literal["S", "N", "B", "BOOL"]
 SetTag = Literal["SS", "NS", "BS"]
 
 _SET_TAGS: dict[str, SetTag] = {"S": "SS", "N": "NS", "B": "BS"}
+_YEAR_2101 = 4_133_980_800
 _UNITS = {"seconds": timedelta(seconds=1), "milliseconds": timedelta(milliseconds=1)}
 _TAGS: dict[type[Shape], SingleTag] = {
     Text: "S",
@@ -212,12 +213,11 @@ def _epoch_time(shape: EpochTime, tag: SingleTag, module: Module) -> SingleCode:
 
 
 def _epoch_number(shape: EpochNumber, tag: SingleTag, module: Module) -> SingleCode:
-    own = module.constant(shape, "epoch")
-    limit = 4_133_980_800 if shape.unit == "seconds" else 10**38
+    limit = _YEAR_2101 if shape.unit == "seconds" else 10**126
     accepted = "int" if shape.factory is int else "(int, float)"
     return SingleCode(
         tag,
-        lambda v: f'(f"{{{v}}}" if type({v}) is int and -{limit} < {v} < {limit} else {own}.encode({v})["N"])',
+        lambda v: f"epoch_number_content({v}, {accepted}, {limit})",
         _read_integer(module) if shape.factory is int else lambda c, typed: f"read_float({c})",  # noqa: ARG005
         lambda v: f"(isinstance({v}, {accepted}) and type({v}) is not bool)",
     )

@@ -40,6 +40,7 @@ __all__ = [
     "decimal_content",
     "duration_content",
     "epoch_content",
+    "epoch_number_content",
     "flag_content",
     "float_content",
     "from_json",
@@ -157,6 +158,15 @@ def epoch_content(value: object, unit: timedelta) -> str:
     return integer_text(to_epoch(value, unit))
 
 
+def epoch_number_content(value: object, cls: type[Any] | tuple[type[Any], ...], limit: int) -> str:
+    if not isinstance(value, cls) or isinstance(value, bool):
+        surprise()
+    if isinstance(value, float):
+        float_text(value)  # refuses what is no number to DynamoDB
+    whole: int = math.ceil(value)
+    return integer_text(whole) if whole < limit else surprise()
+
+
 def flag_content(value: object, cls: type[Any]) -> str:
     return integer_content(value.value) if isinstance(value, cls) else surprise()
 
@@ -204,15 +214,17 @@ def read_epoch(text: str, unit: timedelta) -> datetime:
 
 def from_json(wire: Any) -> Wire:
     """Give the attribute value that one in JSON stands for: bytes where JSON holds base64."""
-    return {tag: _from_json(tag, content) for tag, content in wire.items()}
+    if not isinstance(wire, dict):
+        return cast("Wire", wire)  # no attribute value, as the interpreter will say
+    return {tag: _from_json(tag, content) for tag, content in cast("Wire", wire).items()}
 
 
 def _from_json(tag: str, content: Any) -> Any:
     if tag == "B" and isinstance(content, str):
         return b64decode(content)
-    if tag == "BS" and isinstance(content, list):
+    if tag == "BS" and isinstance(content, list | tuple):
         return [_from_json("B", element) for element in cast("list[Any]", content)]
-    if tag == "L" and isinstance(content, list):
+    if tag == "L" and isinstance(content, list | tuple):  # msgspec reads tuples too
         return [from_json(element) for element in cast("list[Any]", content)]
     if tag == "M" and isinstance(content, dict):
         return item_from_json(cast("dict[str, Any]", content))
