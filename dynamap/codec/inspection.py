@@ -284,7 +284,9 @@ def _tuple(arguments: tuple[Any, ...], hint: Any, where: str, context: Context) 
 
 def _set(arguments: tuple[Any, ...], factory: type[set[Any] | frozenset[Any]], where: str, context: Context) -> Shape:
     element = _shape(arguments[0] if arguments else Any, (), where, context)
-    if not isinstance(element, AnyShape) and element.wire_types not in {("S",), ("N",), ("B",)}:
+    # what the user's own functions make of an element is seen when it is stored
+    known = not isinstance(element, AnyShape | Custom)
+    if known and element.wire_types not in {("S",), ("N",), ("B",)}:
         problem = f"a set of {element.kind} cannot be stored"
         raise model_error(
             where, f"{problem}: a set in DynamoDB holds only texts, only numbers or only bytes; use a list"
