@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar
 
 from dynamap.codec import ClassShape, DecodeFailure, FieldShape, Shape, Wire, format_path
+from dynamap.codec.generated import compiled
 from dynamap.errors import EncodeError, ItemDecodeError, KeyValueError, ModelError, RequestError
 from dynamap.model.declare import Declaration
 from dynamap.model.indexes import IndexUse
@@ -244,7 +245,7 @@ class Entity(Generic[M]):
     def attributes(self, instance: M) -> dict[str, Wire]:
         """The stored fields of an instance, without bookkeeping. Raises EncodeError or KeyValueError."""
         try:
-            attributes = self.shape.encode_item(instance, ignore=self.layout.bookkeeping)
+            attributes = compiled(self.shape).encode_item(instance, ignore=self.layout.bookkeeping)
         except EncodeError as error:
             msg = f"{self.cls.__qualname__} {error}"
             raise EncodeError(msg, path=error.path) from error
@@ -268,7 +269,7 @@ class Entity(Generic[M]):
         if self.version_attribute is not None and self.stored_version(item, applied=applied) == 0:
             item = {**item, self.version_attribute: {"N": "-1"}}
         try:
-            instance: M = self.shape.decode_item(item, known=self._known(item), ignore=self.layout.bookkeeping)
+            instance: M = compiled(self.shape).decode_item(item, known=self._known(item), ignore=self.layout.bookkeeping)
         except DecodeFailure as failure:
             self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
         return instance
