@@ -312,7 +312,7 @@ def test_markers_of_an_optional_speak_of_its_value() -> None:
     [
         (None, None, {"NULL": True}, 0),
         (type(None), None, {"NULL": True}, ""),
-        (Literal[None], None, {"NULL": True}, "None"),
+        (Literal[None], None, {"NULL": True}, "None"),  # noqa: PYI061  (how it can be said, too)
         (tuple[int, None], (1, None), {"L": [{"N": "1"}, {"NULL": True}]}, (1, 2)),
         (dict[str, None], {"a": None}, {"M": {"a": {"NULL": True}}}, {"a": 1}),
     ],
@@ -321,5 +321,5 @@ def test_none_is_the_only_value_of_its_type(hint: Any, value: Any, wire: dict[st
     shape = shape_of(hint, where="X.x", context=Context())
     assert shape.encode(value) == wire
     assert shape.decode(wire) == value
-    with pytest.raises(EncodeError, match="a None expected, got .*; declare the type that it has"):
+    with pytest.raises(EncodeError, match=r"a None expected, got .*; declare the type that it has"):
         shape.encode(wrong)
