@@ -210,7 +210,10 @@ class Expression:
             amount = self._value()
             old = _at({"M": self._item or {}}, path)
             ((kind, added),) = amount.items()
-            if old is _MISSING:
+            if clause == "DELETE":
+                left = [] if old is _MISSING else [each for each in old[kind] if each not in added]
+                new = {kind: left} if left else _MISSING
+            elif old is _MISSING:
                 new = amount
             elif kind == "N":
                 new = {"N": _text(Decimal(old["N"]) + Decimal(added))}
@@ -235,6 +238,14 @@ class Expression:
             default = self._term()
             self._take(")")
             return default if found is _MISSING else found
+        if self._peek() == "list_append":
+            self._next()
+            self._take("(")
+            first = self._term()
+            self._take(",")
+            second = self._term()
+            self._take(")")
+            return {"L": [*first["L"], *second["L"]]}
         return self._operand()
 
 
