@@ -611,7 +611,7 @@ def test_an_upsert_onto_a_leftover_is_a_failed_condition_of_a_transaction() -> N
 
 
 def holds_in(params: dict[str, Any], item: dict[str, Any]) -> bool:
-    names = {name: each for name, each in params["ExpressionAttributeNames"].items()}
+    names = dict(params["ExpressionAttributeNames"])
     condition = {
         "ConditionExpression": params["ConditionExpression"],
         "ExpressionAttributeNames": {
