@@ -59,6 +59,9 @@ class Temperature:
     def __hash__(self) -> int:
         return hash(self.degrees)
 
+    def __repr__(self) -> str:
+        return f"Temperature({self.degrees})"
+
 
 @attrs.frozen
 class Card:
@@ -96,7 +99,13 @@ moments = st.datetimes(timezones=st.just(timezone.utc)) | st.datetimes(
 )
 epochs = st.integers(0, 4_000_000_000).map(lambda count: datetime.fromtimestamp(count, timezone.utc))
 plain = st.recursive(
-    st.none() | st.booleans() | texts | integers | decimals | st.binary(max_size=3) | st.sets(texts, min_size=1, max_size=2),
+    st.none()
+    | st.booleans()
+    | texts
+    | integers
+    | decimals
+    | st.binary(max_size=3)
+    | st.sets(texts, min_size=1, max_size=2),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
     max_leaves=4,
 )
@@ -228,7 +237,11 @@ ODD_NAMES = ["customer-id", "a.b", "x y", "Zahl", "ünï", 'quo"te', "class", "\
 
 @st.composite
 def _fields(draw: st.DrawFn, depth: int, *, nested: bool) -> list[_Field]:
-    names = draw(st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "_own", "item"]), min_size=1, max_size=4, unique=True))
+    names = draw(
+        st.lists(
+            st.sampled_from(["alpha", "beta", "gamma", "delta", "_own", "item"]), min_size=1, max_size=4, unique=True
+        )
+    )
     odd = draw(st.permutations(ODD_NAMES))
     fields: list[_Field] = []
     for name in names:
@@ -288,9 +301,12 @@ def classes(draw: st.DrawFn, depth: int = 3, *, nested: bool = False) -> Made:
 
 
 def _namespace(fields: list[_Field], hook: str | None) -> dict[str, Any]:
-    namespace: dict[str, Any] = {"__annotations__": {field.name: field.hint for field in fields}, "__module__": __name__}
+    namespace: dict[str, Any] = {
+        "__annotations__": {field.name: field.hint for field in fields},
+        "__module__": __name__,
+    }
     if hook:
-        namespace[hook] = lambda self: None  # noqa: ARG005
+        namespace[hook] = lambda self: None
     return namespace
 
 
@@ -322,7 +338,23 @@ def shape_of_class(cls: Any) -> ClassShape:
 
 # ---------------------------------------------------------------------------------------------------- damage
 
-NUMBERS = ["1.0", "1E+2", " 5", "NaN", "-Infinity", "+7", "1_000", "\u0663", "1" * 45, "", "x", "0.5", "-0", "1e-400", "1e400"]
+NUMBERS = [
+    "1.0",
+    "1E+2",
+    " 5",
+    "NaN",
+    "-Infinity",
+    "+7",
+    "1_000",
+    "\u0663",
+    "1" * 45,
+    "",
+    "x",
+    "0.5",
+    "-0",
+    "1e-400",
+    "1e400",
+]
 TEXTS = [
     "",
     "x",
@@ -351,13 +383,17 @@ wires = st.one_of(
     st.builds(lambda text: {"S": text}, st.sampled_from(TEXTS)),
     st.just({"NULL": True}),
     st.dictionaries(tags, contents, max_size=2),
-    st.sampled_from([{"L": [{"N": "1"}]}, {"SS": ["x"]}, {"NS": ["1", "1.0"]}, {"BS": [b"x"]}, {"M": {"alpha": {"S": "x"}}}]),
+    st.sampled_from(
+        [{"L": [{"N": "1"}]}, {"SS": ["x"]}, {"NS": ["1", "1.0"]}, {"BS": [b"x"]}, {"M": {"alpha": {"S": "x"}}}]
+    ),
 )
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:
     """Every container and key in it, at all depths."""
-    pairs = list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    pairs = (
+        list(value.items()) if isinstance(value, dict) else list(enumerate(value)) if isinstance(value, list) else []
+    )
     return [place for key, inner in pairs for place in [(value, key), *_places(inner)]]
 
 
@@ -390,6 +426,8 @@ def damaged(draw: st.DrawFn, item: dict[str, Any]) -> dict[str, Any]:
 
 class OddText(str):
     """A str that is not quite one."""
+
+    __slots__ = ()
 
 
 @dataclasses.dataclass
@@ -459,7 +497,9 @@ def json_of(value: Any, tag: str = "") -> Any:
     if isinstance(value, bytes | bytearray):
         return b64encode(value).decode()
     if isinstance(value, Mapping):
-        return {key: json_of(inner, key if len(value) == 1 or key in {"B", "BS"} else "") for key, inner in value.items()}
+        return {
+            key: json_of(inner, key if len(value) == 1 or key in {"B", "BS"} else "") for key, inner in value.items()
+        }
     if isinstance(value, list):
         return [json_of(inner, tag) for inner in value]
     if isinstance(value, str) and tag in {"B", "BS"}:
@@ -470,7 +510,9 @@ def json_of(value: Any, tag: str = "") -> Any:
 def exact(value: Any) -> Any:
     """The value in a form that is equal only for the same types, digits and fields, at all depths."""
     if dataclasses.is_dataclass(value) or attrs.has(type(value)):
-        names = [field.name for field in (attrs.fields(type(value)) if attrs.has(type(value)) else dataclasses.fields(value))]
+        names = [
+            field.name for field in (attrs.fields(type(value)) if attrs.has(type(value)) else dataclasses.fields(value))
+        ]
         return type(value), [(name, exact(getattr(value, name, attrs.NOTHING))) for name in names]
     if isinstance(value, Mapping):
         return type(value), [(exact(key), exact(inner)) for key, inner in value.items()]
@@ -478,6 +520,4 @@ def exact(value: Any) -> Any:
         return type(value), [exact(inner) for inner in value]
     if isinstance(value, set | frozenset):
         return type(value), sorted(map(repr, map(exact, value)))
-    if isinstance(value, Temperature):
-        return Temperature, value.degrees
     return type(value), repr(value)

@@ -269,7 +269,8 @@ class Entity(Generic[M]):
         if self.version_attribute is not None and self.stored_version(item, applied=applied) == 0:
             item = {**item, self.version_attribute: {"N": "-1"}}
         try:
-            instance: M = compiled(self.shape).decode_item(item, known=self._known(item), ignore=self.layout.bookkeeping)
+            known = self._known(item)
+            instance: M = compiled(self.shape).decode_item(item, known=known, ignore=self.layout.bookkeeping)
         except DecodeFailure as failure:
             self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
         return instance

@@ -87,6 +87,8 @@ def test_wrong_values_are_refused_with_the_same_words(made: Made, data: st.DataO
     for _ in range(5):
         field = data.draw(st.sampled_from(shape.fields))
         value = data.draw(st.sampled_from(WRONG))
-        object.__setattr__(instance, field.name, data.draw(st.sampled_from([value, [value], {"k": value}, (value, value)])))
+        object.__setattr__(
+            instance, field.name, data.draw(st.sampled_from([value, [value], {"k": value}, (value, value)]))
+        )
         expected = outcome(lambda: shape.encode_item(instance, ignore=IGNORE))
         assert outcome(lambda: code.encode_item(instance, IGNORE)) == expected

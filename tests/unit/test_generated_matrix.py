@@ -1,4 +1,4 @@
-"""Each kind of class, each type, written and read: by generated code alone, the interpreter stands by and is not called."""
+"""Each kind of class, each type, written and read by generated code: the interpreter stands by and is not called."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ GENERATED: dict[str, tuple[Any, list[Any]]] = {
     "int": (int, [0, -1, 10**38 - 1, 1 - 10**38]),
     "bool": (bool, [True, False]),
     "float": (float, [0.0, -0.5, 1e16, 1e-7, 30.4]),
-    "Decimal": (Decimal, [Decimal(0), Decimal("-1.5"), Decimal("12"), Decimal("1E-20"), Decimal("1E+20")]),
+    "Decimal": (Decimal, [Decimal(0), Decimal("-1.5"), Decimal(12), Decimal("1E-20"), Decimal("1E+20")]),
     "bytes": (bytes, [b"", b"\xff"]),
     "bytearray": (bytearray, [bytearray(b"x")]),
     "UUID": (UUID, [UUID(int=5)]),
@@ -200,13 +200,13 @@ def _hooked(hint: Any) -> Any:
     namespace = {
         "__annotations__": {"value": hint, "other": int},
         "other": attrs.field(default=3, init=False),
-        "__attrs_post_init__": lambda self: None,  # noqa: ARG005
+        "__attrs_post_init__": lambda self: None,
     }
     return attrs.define(type("Holder", (), namespace))
 
 
 def _named_tuple(hint: Any) -> Any:
-    return NamedTuple("Holder", [("value", hint), ("other", int)])  # noqa: UP014
+    return NamedTuple("Holder", [("value", hint), ("other", int)])
 
 
 def _by_hand(hint: Any) -> Any:
@@ -222,7 +222,11 @@ def _without_init(hint: Any) -> Any:
 def _keeping_extras(hint: Any) -> Any:
     return make_dataclass(
         "Holder",
-        [("value", hint), ("other", int, 3), ("rest", Annotated[dict[str, str], Extras()], field(default_factory=dict))],
+        [
+            ("value", hint),
+            ("other", int, 3),
+            ("rest", Annotated[dict[str, str], Extras()], field(default_factory=dict)),
+        ],
     )
 
 

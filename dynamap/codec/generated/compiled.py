@@ -104,9 +104,7 @@ class CompiledClass:
     def _interpret_instance(self, instance: Any, ignore: frozenset[str] = _NOTHING) -> dict[str, Wire]:
         return self.shape.encode_item(instance, (), ignore)
 
-    def _decode_json(
-        self, item: Any, known: Mapping[str, Any] | None = None, ignore: frozenset[str] = _NOTHING
-    ) -> Any:
+    def _decode_json(self, item: Any, known: Mapping[str, Any] | None = None, ignore: frozenset[str] = _NOTHING) -> Any:
         return self.decode_item(item_from_json(item), known, ignore)
 
 
@@ -117,7 +115,8 @@ def _interpreted() -> bool:
 def compiled(shape: ClassShape) -> CompiledClass:
     """Give what is generated for the class of this shape, always the same object; nothing is generated yet."""
     found: CompiledClass | None = shape.derived.get("compiled")
-    if found is None:
-        with _lock:
-            found = shape.derived.setdefault("compiled", CompiledClass(shape))
-    return found
+    if found is not None:
+        return found
+    with _lock:
+        made: CompiledClass = shape.derived.setdefault("compiled", CompiledClass(shape))
+    return made

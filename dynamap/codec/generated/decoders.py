@@ -17,17 +17,14 @@ from dynamap.codec.generated import values
 from dynamap.codec.generated.access import MISSING, Access, DictAccess, StructAccess, Tags
 from dynamap.codec.generated.construction import Argument, constructor
 from dynamap.codec.generated.singles import SetCode, set_code, single_code, without_normalize
-from dynamap.codec.generated.source import Block, Module, plain_name
+from dynamap.codec.generated.source import MOST_NESTED, Block, Module, plain_name
 from dynamap.codec.generated.structs import Structs
 from dynamap.codec.scalars import Boolean, Text
 from dynamap.codec.shapes import NULL, Shape
 from dynamap.codec.unwrap import unwrapped
 from dynamap.codec.wrappers import OptionalShape, Reference
 
-__all__ = ["MOST_NESTED", "item_decoder", "struct_decoder"]
-
-MOST_NESTED = 4
-"""Comprehensions inside of one another in one function; CPython 3.12 and 3.13 crash on three dozen."""
+__all__ = ["item_decoder", "struct_decoder"]
 
 _NAMESPACE: dict[str, Any] = {
     "BOOLEANS": values.BOOLEANS,
@@ -214,8 +211,10 @@ class _Decoder:
         for other in others:
             with block.inside(f"if {wire} is {MISSING}"):
                 block.add(f"{wire} = {access.attribute('item', other, optional=True)}")
-        value = self._value(field.shape, wire, 0)
-        block.add(f"{variable} = {value}" if required else f"{variable} = {otherwise} if {wire} is {MISSING} else {value}")
+        value = self.value(field.shape, wire, 0)
+        if not required:
+            value = f"{otherwise} if {wire} is {MISSING} else {value}"
+        block.add(f"{variable} = {value}")
         return variable, missing is not None
 
     def _extras(self, shape: ClassShape, field: FieldShape, *, top: bool) -> str:
@@ -223,18 +222,18 @@ class _Decoder:
         known = self._module.constant(frozenset(names), "stored")
         condition = f"name not in {known} and name not in ignore" if top else f"name not in {known}"
         dict_shape: Any = field.shape
-        return f"{{name: {self._value(dict_shape.value, 'wire', 1)} for name, wire in item.items() if {condition}}}"
+        return f"{{name: {self.value(dict_shape.value, 'wire', 1)} for name, wire in item.items() if {condition}}}"
 
     # ------------------------------------------------------------------------------------------------ values
 
-    def _value(self, shape: Shape, wire: str, level: int) -> str:
+    def value(self, shape: Shape, wire: str, level: int) -> str:
         """The expression of the value that an attribute value in the variable holds."""
         if self._structs is None:
             return self._inside(shape, wire, _OF_DICTS, level)
         tags = self._structs.tags(shape)
         if not tags:
             plain = self._module.fresh("w")
-            value = self._of_dicts._value(shape, plain, level)
+            value = self._of_dicts.value(shape, plain, level)
             return f"({value} if ({plain} := from_json({wire})) is not None else surprise())"
         return self._inside(shape, wire, Tags(tags, certain=len(tags) == 1), level)
 
@@ -266,7 +265,7 @@ class _Decoder:
 
     def _list(self, shape: ListOf, content: str, level: int) -> str:
         x = self._module.fresh("x")
-        every = f"[{self._value(shape.element, x, level)} for {x} in {content}]"
+        every = f"[{self.value(shape.element, x, level)} for {x} in {content}]"
         return every if shape.factory is list else f"tuple({every})"
 
     def _set(self, shape: SetOf, several: SetCode, wire: str, tags: Tags, level: int) -> str:
@@ -278,17 +277,17 @@ class _Decoder:
         if element == x or factory != "set":
             elements = f"{factory}({elements})"
         # the empty set inside of a container is stored as an empty list
-        listed = f"{self._value(shape.element, y, level)} for {y} in {access.content(wire, 'L', tags)}"
+        listed = f"{self.value(shape.element, y, level)} for {y} in {access.content(wire, 'L', tags)}"
         listed = f"{{{listed}}}" if factory == "set" else f"{factory}([{listed}])"
         return f"({elements} if {access.alone(wire, own, tags)} else {listed})"
 
     def _map(self, shape: MapOf, content: str, level: int) -> str:
         k, x = self._module.fresh("k"), self._module.fresh("x")
         if isinstance(without_normalize(shape.key), Text):
-            return f"{{{k}: {self._value(shape.value, x, level)} for {k}, {x} in {content}.items()}}"
+            return f"{{{k}: {self.value(shape.value, x, level)} for {k}, {x} in {content}.items()}}"
 
         def body(block: Block) -> None:
-            pair = f"{self._key(shape.key, k)}: {self._value(shape.value, x, 1)}"
+            pair = f"{self._key(shape.key, k)}: {self.value(shape.value, x, 1)}"
             block.add(f"entries = {{{pair} for {k}, {x} in content.items()}}")
             # two texts may be one and the same key
             with block.inside("if len(entries) != len(content)"):
@@ -301,7 +300,7 @@ class _Decoder:
         """Give the function that reads an attribute value."""
 
         def body(block: Block) -> None:
-            block.add(f"return {self._value(shape, 'wire', 0)}")
+            block.add(f"return {self.value(shape, 'wire', 0)}")
 
         return self._function(shape, "wire", "read", body)
 
@@ -312,7 +311,7 @@ class _Decoder:
                 block.add("surprise()")
             if names:
                 block.add(f"{', '.join(names)}, = content")
-            parts = [self._value(element, name, 0) for element, name in zip(shape.elements, names, strict=True)]
+            parts = [self.value(element, name, 0) for element, name in zip(shape.elements, names, strict=True)]
             block.add(f"return ({', '.join(parts)}{',' if len(parts) == 1 else ''})")
 
         return self._function(shape, "content", "read_tuple", body)

@@ -11,15 +11,14 @@ from uuid import UUID
 from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
 from dynamap.codec.generated import values
-from dynamap.codec.generated.singles import set_code, single_code
-from dynamap.codec.generated.source import Block, Module, plain_name
+from dynamap.codec.generated.singles import SetCode, set_code, single_code
+from dynamap.codec.generated.source import MOST_NESTED, Block, Module, plain_name
 from dynamap.codec.scalars import Boolean
 from dynamap.codec.shapes import MAXIMUM_DEPTH, Shape
 from dynamap.codec.wrappers import Normalized, OptionalShape, Reference
 
 __all__ = ["item_encoder"]
 
-_MOST_NESTED = 4  # as in the decoders
 _NULL = '{"NULL": True}'
 _NAMESPACE: dict[str, Any] = {
     "Decimal": Decimal,
@@ -165,31 +164,39 @@ class _Encoder:
         single = single_code(shape, self._module)
         if single is not None:
             return f'{{"{single.tag}": {single.write(v)}}}'
-        if isinstance(shape, ClassShape):
-            return f'{{"M": {self._call(shape, v, depth, self._class)}}}'
         if isinstance(shape, Normalized):
             return self._call(shape, v, depth, self._normalized)
+        if isinstance(shape, Reference):
+            return self._call(shape.target, v, _Depth(0, counted=True), self._whole, argument=depth)
+        return self._container(shape, v, depth, level)
+
+    def _container(self, shape: Shape, v: str, depth: _Depth, level: int) -> str:
+        if isinstance(shape, ClassShape):
+            return f'{{"M": {self._call(shape, v, depth, self._class)}}}'
         if isinstance(shape, TupleOf):
             return f'{{"L": {self._call(shape, v, depth, self._tuple)}}}'
         if isinstance(shape, MapOf):
             return f'{{"M": {self._call(shape, v, depth, self._map)}}}'
-        if isinstance(shape, Reference):
-            return self._call(shape.target, v, _Depth(0, counted=True), self._whole, argument=depth)
-        if isinstance(shape, ListOf | SetOf) and level >= _MOST_NESTED:
+        if isinstance(shape, ListOf | SetOf) and level >= MOST_NESTED:
             return self._call(shape, v, depth, self._whole)
         if isinstance(shape, ListOf):
-            x = self._module.fresh("x")
-            accepted = " and ".join([f"isinstance({v}, {_types(shape.accepted)})", *depth.conditions])
-            every = f"[{self._value(shape.element, x, depth.deeper(), level + 1)} for {x} in {v}]"
-            return f'({{"L": {every}}} if {accepted} else surprise())'
+            return self._list(shape, v, depth, level + 1)
         several = set_code(shape, self._module) if isinstance(shape, SetOf) else None
-        if several is not None and isinstance(shape, SetOf):
-            x = self._module.fresh("x")
-            element = self._content(shape.element, x)
-            # texts sort by code points as their UTF-8 bytes do
-            elements = f'{{"{several.tag}": sorted({{{element} for {x} in {v}}})}}'
-            return f'(({elements} if {v} else {{"L": []}}) if isinstance({v}, (set, frozenset)) else surprise())'
+        if isinstance(shape, SetOf) and several is not None:
+            return self._set(shape, several, v)
         return f"{self._module.constant(shape, 'shape')}.encode({v}, {depth.path})"
+
+    def _list(self, shape: ListOf, v: str, depth: _Depth, level: int) -> str:
+        x = self._module.fresh("x")
+        accepted = " and ".join([f"isinstance({v}, {_types(shape.accepted)})", *depth.conditions])
+        every = f"[{self._value(shape.element, x, depth.deeper(), level)} for {x} in {v}]"
+        return f'({{"L": {every}}} if {accepted} else surprise())'
+
+    def _set(self, shape: SetOf, several: SetCode, v: str) -> str:
+        x = self._module.fresh("x")
+        # texts sort by code points as their UTF-8 bytes do
+        elements = f'{{"{several.tag}": sorted({{{self._content(shape.element, x)} for {x} in {v}}})}}'
+        return f'(({elements} if {v} else {{"L": []}}) if isinstance({v}, (set, frozenset)) else surprise())'
 
     def _content(self, shape: Shape, v: str) -> str:
         """The expression of what stands under the wire type of a single value."""

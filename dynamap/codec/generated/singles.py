@@ -1,4 +1,4 @@
-"""The code for single values: what stands under their wire type, written from a variable and read from an expression."""
+"""The code for single values: their content is written from a variable and read from an expression."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum, Flag
 from inspect import getattr_static
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+import attrs
 
 from dynamap.codec.choices import EnumShape, LiteralShape
 from dynamap.codec.containers import SetOf
@@ -51,7 +53,8 @@ _TAGS: dict[type[Shape], SingleTag] = {
 }
 
 
-class SingleCode(NamedTuple):
+@attrs.frozen
+class SingleCode:
     """`write` takes the name of a variable, `read` the expression of the content and whether its type is known.
 
     Both give an expression. `accepts` takes the name of a variable and gives the condition under which the shape takes
@@ -64,7 +67,8 @@ class SingleCode(NamedTuple):
     accepts: Callable[[str], str]
 
 
-class SetCode(NamedTuple):
+@attrs.frozen
+class SetCode:
     """The wire type of a set, and the code for its elements."""
 
     tag: SetTag
@@ -82,7 +86,8 @@ def single_tag(shape: Shape) -> SingleTag | None:
     """Give the wire type of a kind of single value that code is generated for."""
     if isinstance(shape, EnumShape):
         # members with a value of their own making are left to the interpreter
-        return _choice_tag(shape.wire_types) if getattr_static(shape.cls, "value") is getattr_static(Enum, "value") else None
+        own_value = getattr_static(shape.cls, "value") is not getattr_static(Enum, "value")
+        return None if own_value else _choice_tag(shape.wire_types)
     if isinstance(shape, LiteralShape):
         return _choice_tag(shape.wire_types) if {type(value) for value in shape.values} in ({str}, {int}) else None
     return _TAGS.get(type(shape))

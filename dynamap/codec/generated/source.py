@@ -8,11 +8,14 @@ from __future__ import annotations
 import keyword
 import linecache
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Block", "Module", "plain_name"]
+__all__ = ["MOST_NESTED", "Block", "Module", "plain_name"]
+
+MOST_NESTED = 4
+"""Comprehensions inside of one another in one function; CPython 3.12 and 3.13 crash on three dozen."""
 
 
 def plain_name(name: str) -> bool:
@@ -31,7 +34,7 @@ class Block:
         self.lines.append("    " * self._indent + line)
 
     @contextmanager
-    def inside(self, header: str) -> Iterator[None]:
+    def inside(self, header: str) -> Generator[None]:
         """Indent what is added meanwhile, below the header."""
         self.add(f"{header}:")
         self._indent += 1

@@ -1,7 +1,7 @@
 """What generated code calls for single values that it does not treat in line.
 
-Each function gives exactly what the interpreter's shape gives, or raises any exception at all: the interpreter then does
-the whole item again and says precisely what is wrong.
+Each function gives exactly what the interpreter's shape gives, or raises any exception at all: the interpreter then
+does the whole item again and says precisely what is wrong.
 """
 
 from __future__ import annotations
@@ -77,14 +77,17 @@ def surprise() -> NoReturn:
 
 
 def text_content(value: object) -> str:
+    """A str that is not ASCII, or a subclass of str."""
     return checked_text(value, ()) if isinstance(value, str) else surprise()
 
 
 def integer_content(value: object) -> str:
+    """An int of any size, or a subclass of int."""
     return integer_text(value) if isinstance(value, int) and not isinstance(value, bool) else surprise()
 
 
 def decimal_content(value: object) -> str:
+    """Any Decimal."""
     if type(value) is not Decimal:
         return decimal_text(value) if isinstance(value, Decimal) else surprise()
     text = str(value)
@@ -99,6 +102,7 @@ def decimal_content(value: object) -> str:
 
 
 def float_content(value: object) -> str:
+    """A float, or an int that a float holds exactly."""
     if type(value) is float:
         text = float.__repr__(value)
         whole, _, fraction = text.partition(".")
@@ -117,14 +121,17 @@ def float_content(value: object) -> str:
 
 
 def binary_content(value: object) -> bytes:
+    """Bytes of any type."""
     return bytes(cast("bytes", value)) if isinstance(value, bytes | bytearray | memoryview) else surprise()
 
 
 def uuid_content(value: object) -> str:
+    """A UUID."""
     return str(value) if isinstance(value, UUID) else surprise()
 
 
 def datetime_content(value: object) -> str:
+    """An aware datetime, as text in UTC."""
     if type(value) is datetime and value.tzinfo is timezone.utc:
         return value.isoformat("T", "microseconds")[:26] + "Z"
     if not isinstance(value, datetime) or value.utcoffset() is None:
@@ -133,16 +140,19 @@ def datetime_content(value: object) -> str:
 
 
 def date_content(value: object) -> str:
+    """A date that is no datetime."""
     return date_text(value) if isinstance(value, date) and not isinstance(value, datetime) else surprise()
 
 
 def time_content(value: object) -> str:
+    """A time without a zone, or with a fixed offset."""
     if not isinstance(value, time) or (value.tzinfo is not None and value.utcoffset() is None):
         surprise()
     return time_text(value)
 
 
 def duration_content(value: object) -> str:
+    """A timedelta, as seconds."""
     if not isinstance(value, timedelta):
         surprise()
     seconds, rest = divmod(value // MICROSECOND, 1_000_000)
@@ -153,21 +163,24 @@ def duration_content(value: object) -> str:
 
 
 def epoch_content(value: object, unit: timedelta) -> str:
+    """An aware datetime, as a count of units since 1970."""
     if not isinstance(value, datetime) or value.utcoffset() is None:
         surprise()
     return integer_text(to_epoch(value, unit))
 
 
 def epoch_number_content(value: object, cls: type[Any] | tuple[type[Any], ...], limit: int) -> str:
+    """A number of units since 1970 below the limit, rounded up."""
     if not isinstance(value, cls) or isinstance(value, bool):
         surprise()
     if isinstance(value, float):
         float_text(value)  # refuses what is no number to DynamoDB
-    whole: int = math.ceil(value)
+    whole = math.ceil(cast("float", value))
     return integer_text(whole) if whole < limit else surprise()
 
 
-def flag_content(value: object, cls: type[Any]) -> str:
+def flag_content(value: Any, cls: type[Any]) -> str:
+    """The number of a Flag, a combined one too."""
     return integer_content(value.value) if isinstance(value, cls) else surprise()
 
 
@@ -175,12 +188,14 @@ def flag_content(value: object, cls: type[Any]) -> str:
 
 
 def read_float(text: str) -> float:
+    """A float from the text of a number."""
     number = float(text) if type(text) is str else math.nan
     # zero and the infinities are also what float makes of numbers that are too small or too large for it
     return number if number and math.isfinite(number) else float(parse_number(text))
 
 
 def read_datetime(text: str) -> datetime:
+    """A datetime in UTC from any of the ISO 8601 forms."""
     if len(text) == 27 and text[26] == "Z":  # noqa: PLR2004  (the one form that is written here)
         read = datetime.fromisoformat(text[:26])
         # fromisoformat takes many forms, of which only this one is written back as the same text
@@ -190,20 +205,24 @@ def read_datetime(text: str) -> datetime:
 
 
 def read_date(text: str) -> date:
+    """A date from any of the ISO 8601 forms."""
     return parse_date(text)
 
 
 def read_time(text: str) -> time:
+    """A time from any of the ISO 8601 forms."""
     return parse_time(text)
 
 
 def read_duration(text: str) -> timedelta:
+    """A timedelta from a number of seconds."""
     if len(text) < _MANY_DIGITS and text.isdigit():
         return timedelta(seconds=int(text))
     return span(parse_number(text), _SECOND)
 
 
 def read_epoch(text: str, unit: timedelta) -> datetime:
+    """A datetime from a count of units since 1970."""
     if len(text) < _MANY_DIGITS and text.isdigit():
         return EPOCH + int(text) * unit
     return from_epoch(parse_number(text), unit)
@@ -232,9 +251,9 @@ def _from_json(tag: str, content: Any) -> Any:
 
 
 def item_from_json(item: Mapping[str, Any]) -> dict[str, Wire]:
-    """Give the item that one in JSON stands for, as boto3's low-level client gives it: bytes where JSON holds base64.
+    r"""Give the item that one in JSON stands for, as boto3's low-level client gives it: bytes where JSON holds base64.
 
     >>> item_from_json({"photo": {"B": "/9g="}, "tags": {"L": [{"S": "x"}]}})
-    {'photo': {'B': b'\\xff\\xd8'}, 'tags': {'L': [{'S': 'x'}]}}
+    {'photo': {'B': b'\xff\xd8'}, 'tags': {'L': [{'S': 'x'}]}}
     """
     return {name: from_json(wire) for name, wire in item.items()}
