@@ -248,6 +248,7 @@ class Compiler:
         resolved = self.resolve(beside)
         if value is None and not resolved.shape.accepts(None):
             return not resolved.shape.empty_when_absent
+        self._encode_with(resolved.shape, value, resolved)  # refused here, with the class, where it is no such value
         return resolved.shape.encode_attribute(value, resolved.path) is None
 
     def _encode_with(self, shape: Shape, value: object, resolved: Resolved) -> Wire:

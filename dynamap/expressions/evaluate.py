@@ -41,7 +41,12 @@ def evaluate(condition: Condition, entity: Entity[Any], item: Mapping[str, Wire]
 
     What is missing is unequal to everything and in no order with anything; values of different types are unequal.
     """
-    return _Evaluator(entity, item).holds(condition.node)
+    try:
+        return _Evaluator(entity, item).holds(condition.node)
+    except RequestError:
+        # the compiler says it better: with the class, and with what to do
+        Compiler(entity).condition([condition])
+        raise
 
 
 class _Evaluator:
