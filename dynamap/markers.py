@@ -10,15 +10,15 @@ M_co = TypeVar("M_co", covariant=True)
 
 
 class Sync:
-    """The mode of connect(): send() answers at once."""
+    """The mode of `connect`, as in `Store[Sync]`: `send()` answers."""
 
 
 class Async:
-    """The mode of connect_async(): send() is awaited."""
+    """The mode of `connect_async`, as in `Store[Async]`: `send()` is awaited."""
 
 
 D = TypeVar("D", Sync, Async)
 
 
 class Write(Generic[D, M_co]):
-    """What a transaction takes: its own marker in `reason_for` and `item_for`."""
+    """What a transaction takes; the operation itself is its marker in `reason_for`, `item_for` and `stored`."""

@@ -42,9 +42,10 @@ M = TypeVar("M")
 
 
 class Repository(Generic[D, M]):
-    """The items of one class in one table.
+    """The items of one class in one table, from `store.of(X)`.
 
-    Key fields are checked at run time: KeyValueError.
+    Its methods make operations, and send nothing. Keys are given by the names of all key fields, and are checked at
+    once: KeyValueError for one that is missing, unknown, or cannot be part of a key.
     """
 
     def __init__(self, scope: Scope[M]) -> None:
@@ -59,11 +60,14 @@ class Repository(Generic[D, M]):
         return ItemKey(self._scope.entity.cls, key)
 
     def get(self, **key: object) -> Get[D, M, None]:
-        """Read one item by its key."""
+        """Read one item by its key; the answer is None, or with `required()` an `ItemNotFound`, if there is none."""
         return Get(self._scope, key)
 
     def put(self, item: M, /) -> Put[D, M]:
-        """Create an item, or replace it."""
+        """Create an item, or replace the one under its key; guarded by its version, if it has one.
+
+        Raises EncodeError for a value that cannot be stored, KeyValueError for one that its key cannot hold.
+        """
         self._check_instance(item, "put")
         return Put(self._scope, item)
 
@@ -72,7 +76,7 @@ class Repository(Generic[D, M]):
     @overload
     def update(self, **key: object) -> Update[D, M]: ...
     def update(self, *args: Any, **key: Any) -> Any:
-        """Change an item that exists: of an item that was read, guarded by its version, or by key."""
+        """Change an item that exists: one that was read, guarded by its version if it has one, or by key."""
         item = self._instance(args, key, "update")
         if item is None:
             return Update[D, M](self._scope, self._scope.entity.key(key), key, None)
@@ -80,7 +84,7 @@ class Repository(Generic[D, M]):
         return UpdateItem[D, M](self._scope, wire, values, guard, item)
 
     def upsert(self, **key: object) -> Upsert[D, M]:
-        """Change an item, or create it where there is none."""
+        """Change an item, or create it where there is none; it must then be a complete entity."""
         return Upsert(self._scope, key)
 
     @overload
@@ -88,7 +92,7 @@ class Repository(Generic[D, M]):
     @overload
     def delete(self, **key: object) -> Delete[D, M]: ...
     def delete(self, *args: Any, **key: Any) -> Any:
-        """Delete an item: one that was read, guarded by its version, or by key."""
+        """Delete an item: one that was read, guarded by its version if it has one, or by key; none there is fine."""
         item = self._instance(args, key, "delete")
         if item is None:
             return Delete[D, M](self._scope, self._scope.entity.key(key), key, None)
@@ -96,7 +100,7 @@ class Repository(Generic[D, M]):
         return Delete[D, M](self._scope, wire, values, guard)
 
     def check(self, **key: object) -> Check[D, M]:
-        """A condition on an item that a transaction does not change."""
+        """A condition on an item that a transaction does not change; only `store.transact(...)` sends it."""
         return Check(self._scope, key)
 
     def _instance(self, args: Sequence[Any], key: dict[str, Any], verb: str) -> M | None:
@@ -177,7 +181,10 @@ class KeyedRepository(Repository[D, M], Generic[D, M, K]):
 
 
 class Store(Generic[D]):
-    """A table within reach: made by `connect` or `connect_async`."""
+    """A table within reach, made by `connect` or `connect_async`.
+
+    Threads may share the one, tasks of the event loop that first used it the other. `with` or `async with` closes it.
+    """
 
     def __init__(self, table: Table, name: str, runtime: Runtime) -> None:
         check_table_name(name)

@@ -192,15 +192,19 @@ class Field(Term[T], Operand[T]):
         return Condition(Compare("<>", self, other))
 
     def lt(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        """Less than a value or another field; false where the item has no such attribute."""
         return KeyCondition(Compare("<", self, other))
 
     def le(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        """Less or equal; false where the item has no such attribute."""
         return KeyCondition(Compare("<=", self, other))
 
     def gt(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        """Greater than a value or another field; false where the item has no such attribute."""
         return KeyCondition(Compare(">", self, other))
 
     def ge(self: Operand[Ordered], other: T | Operand[T | None]) -> KeyCondition:
+        """Greater or equal; false where the item has no such attribute."""
         return KeyCondition(Compare(">=", self, other))
 
     def between(self: Operand[Ordered], low: T | Operand[T | None], high: T | Operand[T | None]) -> KeyCondition:
@@ -212,24 +216,31 @@ class Field(Term[T], Operand[T]):
         return Condition(Membership(self, (first, *rest)))
 
     def exists(self) -> Condition:
+        """The item has this attribute; a stored NULL is one."""
         return Condition(Exists(self, expected=True))
 
     def not_exists(self) -> Condition:
+        """The item has no such attribute."""
         return Condition(Exists(self, expected=False))
 
     def attribute_type(self, kind: AttributeType) -> Condition:
+        """The attribute is stored as this type, by DynamoDB's name: "S", "N", "NULL" and so on."""
         return Condition(TypeIs(self, kind))
 
     def size(self: Operand[Sized | None]) -> Size:
+        """The size, to compare by `eq`, `lt` and so on: characters of a text, bytes, or elements."""
         return Size(self)
 
     def not_exists_or_lt(self: Operand[Ordered], other: T | Operand[T | None]) -> Condition:
+        """Less than this, or the item has no such attribute."""
         return Condition(Or((Exists(self, expected=False), Compare("<", self, other))))
 
     def not_exists_or_le(self: Operand[Ordered], other: T | Operand[T | None]) -> Condition:
+        """Less or equal, or the item has no such attribute."""
         return Condition(Or((Exists(self, expected=False), Compare("<=", self, other))))
 
     def not_exists_or_eq(self, other: T | Operand[T | None]) -> Condition:
+        """Equal, or the item has no such attribute."""
         return Condition(Or((Exists(self, expected=False), Compare("=", self, other))))
 
     @overload
@@ -237,6 +248,7 @@ class Field(Term[T], Operand[T]):
     @overload
     def begins_with(self: Operand[bytes | None], prefix: bytes) -> KeyCondition: ...
     def begins_with(self, prefix: Any) -> KeyCondition:
+        """The text or the bytes begin with this."""
         return KeyCondition(BeginsWith(self, prefix))
 
     # one overload per container: a union as self type lets mypy pass contains(1) on list[str]
@@ -261,6 +273,7 @@ class Field(Term[T], Operand[T]):
     @overload
     def contains(self: Operand[bytes | None], item: bytes) -> Condition: ...
     def contains(self, item: Any) -> Condition:
+        """The list or set holds this element, or the text or bytes this part."""
         return Condition(Contains(self, item))
 
     @overload
@@ -268,7 +281,7 @@ class Field(Term[T], Operand[T]):
     @overload
     def or_else(self: Field[U], default: U | Field[U]) -> OrElse[U]: ...
     def or_else(self, default: Any) -> OrElse[Any]:
-        """This field, or a default where the item has no such attribute."""
+        """The field, or a default where the item has no such attribute."""
         return OrElse[Any](self, default)
 
 

@@ -136,7 +136,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
 
 
 class UpdateItem(Update[D, M]):
-    """update(item): guarded by the version of the item that was read."""
+    """update(item), of an item that was read: under its version, if it has one."""
 
     _read: M
 
