@@ -111,20 +111,23 @@ def fragment(item: Mapping[str, Wire], paths: Sequence[tuple[Step, ...]]) -> Ite
         node = tree
         for step in path:
             node = node.setdefault(step, {})
-    return _cut({"M": item}, tree)["M"] if tree else {}
+    return _cut({"M": item}, tree).get("M", {}) if tree else {}
 
 
 def _cut(wire: Mapping[str, Any], tree: Mapping[Step, Any]) -> Wire:
+    """What of a value stands at the paths of a tree; empty if nothing does."""
     if not tree:
         return copied(dict(wire))
     if "M" in wire:
         inner = {
             name: _cut(wire["M"][name], tree[name]) for name in tree if isinstance(name, str) and name in wire["M"]
         }
-        return {"M": {name: cut for name, cut in inner.items() if cut}}
+        found = {name: cut for name, cut in inner.items() if cut}
+        return {"M": found} if found else {}
     steps = sorted(step for step in tree if isinstance(step, int) and "L" in wire and step < len(wire["L"]))
     elements = [_cut(wire["L"][step], tree[step]) for step in steps]
-    return {"L": [cut for cut in elements if cut]} if steps else {}
+    left = [cut for cut in elements if cut]
+    return {"L": left} if left else {}
 
 
 def prepared_write(state: State, kind: str, params: Mapping[str, Any]) -> tuple[Write, Request]:
