@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
-from importlib import import_module
 from typing import Any, TypeVar
 
-from dynamap.drivers.clients import PLACEHOLDERS, ClientOptions, accept_async_client, client_arguments, placeholders_for
+from dynamap.backoff import time_left
+from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import describe, our_call
 from dynamap.drivers.interceptor import Interceptor, method_of
-from dynamap.errors import RequestError
-from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reply, Sleep, Spawn, Ticket
+from dynamap.drivers.sources import AsyncSource
+from dynamap.outcomes import Verdict, judge
+from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reached, Reply, Sleep, Spawn, Ticket
 
 __all__ = ["AsyncDriver"]
 
@@ -24,71 +25,28 @@ class AsyncDriver:
 
     def __init__(
         self,
-        client: Any | ClientOptions,
+        client: Any | ClientOptions | AsyncSource,
         *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         interceptors: Sequence[Interceptor] = (),
     ) -> None:
-        self._given = client
-        self._owned = isinstance(client, ClientOptions)
-        self._client: Any = None if self._owned else accept_async_client(client)
-        self._opening: asyncio.Lock | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stack = AsyncExitStack()
+        self._closes = not isinstance(client, AsyncSource)
+        self._source: AsyncSource = client if isinstance(client, AsyncSource) else AsyncSource(client)
         self._sleep = sleep
         self._interceptors = tuple(interceptors)
-        self._shared: AsyncDriver | None = None
 
     def intercepted(self, interceptor: Interceptor) -> AsyncDriver:
         """The same client behind one more interceptor; closing this driver leaves the client open."""
-        driver = AsyncDriver(self._given, sleep=self._sleep, interceptors=(*self._interceptors, interceptor))
-        driver._shared = self
-        return driver
+        return AsyncDriver(self._source, sleep=self._sleep, interceptors=(*self._interceptors, interceptor))
 
     async def client(self) -> Any:
         """The client, made now if there is none yet."""
-        if self._shared is not None:
-            return await self._shared.client()
-        self._stay_in_loop()
-        if self._client is None:
-            if self._opening is None:
-                self._opening = asyncio.Lock()
-            async with self._opening:
-                if self._client is None:
-                    self._client = await self._make_client(self._given)
-        return self._client
-
-    async def _make_client(self, options: ClientOptions) -> Any:
-        try:
-            # an extra, loaded with the first client
-            config, sessions = import_module("aiobotocore.config"), import_module("aiobotocore.session")
-        except ImportError as error:
-            msg = "connect_async needs aiobotocore: pip install 'dynamap[aio]'"
-            raise ImportError(msg) from error
-        session = sessions.get_session()
-        arguments = client_arguments(options, session, config.AioConfig)
-        if placeholders_for(options, session) and await session.get_credentials() is None:
-            arguments |= PLACEHOLDERS
-        return accept_async_client(await self._stack.enter_async_context(session.create_client(**arguments)))
+        return await self._source.get()
 
     async def close(self) -> None:
         """Close a client that dynamap made; one that was given stays open."""
-        if self._owned and self._client is not None:
-            self._stay_in_loop()
-            self._client = self._loop = self._opening = None
-            await self._stack.aclose()
-
-    def _stay_in_loop(self) -> None:
-        """Raise RequestError in another event loop: connections do not work there, and a write would be half sent."""
-        loop = asyncio.get_running_loop()
-        if self._loop is None:
-            self._loop = loop
-        elif self._loop is not loop:
-            msg = (
-                "this store was used in another event loop, and so its connections belong there: "
-                "make one for each loop by connect_async(), or close it before the next loop begins"
-            )
-            raise RequestError(msg)
+        if self._closes:
+            await self._source.close()
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan to its end and answer its result; what it emits is dropped."""
@@ -149,13 +107,42 @@ class AsyncDriver:
         return reply
 
     async def _send(self, call: Call) -> Reply:
-        client = await self.client()
+        client = await self._client_in_time()
         try:
             with our_call():
-                reply: Reply = await getattr(client, method_of(call.operation))(**call.params)
+                reply: Reply = await _in_time(getattr(client, method_of(call.operation))(**call.params))
         except Exception as error:
-            raise describe(error) from error
+            failed = describe(error)
+            if judge(failed) is Verdict.CREDENTIALS:
+                await self._source.renew(client)
+            raise failed from error
         return reply
+
+    async def _client_in_time(self) -> Any:
+        try:
+            return await _in_time(self.client())
+        except _OverTime as error:
+            msg = "the deadline ended before there was a client"
+            raise CallFailed(Reached.NOTHING, type(error).__name__, msg) from error
+
+
+class _OverTime(Exception):
+    """The deadline ended while something was awaited."""
+
+
+async def _in_time(answer: Awaitable[R]) -> R:
+    """What is awaited, given up when the enclosing deadline ends: the connection of a request is dropped then."""
+    left = time_left()
+    if left is None:
+        return await answer
+    try:
+        if sys.version_info < (3, 11):
+            return await asyncio.wait_for(answer, left)
+        async with asyncio.timeout(left):
+            return await answer
+    except asyncio.TimeoutError as error:
+        msg = "the deadline ended before the answer came"
+        raise _OverTime(msg) from error
 
 
 class _Tasks:

@@ -10,10 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from dynamap.drivers.failures import check_reply, without_retries
+from dynamap.drivers.failures import check_reply, within_deadline, without_retries
 from dynamap.errors import RequestError
 
-__all__ = ["ClientOptions", "accept_async_client", "accept_client", "client_arguments", "make_client", "placeholders_for"]
+__all__ = [
+    "PLACEHOLDERS",
+    "ClientOptions",
+    "accept_async_client",
+    "accept_client",
+    "client_arguments",
+    "make_client",
+    "placeholders_for",
+]
 
 _CONNECT_TIMEOUT = 1.0
 _READ_TIMEOUT = 5.0
@@ -90,6 +98,7 @@ def _accept(client: Any, handler: Callable[..., Any]) -> Any:
         )
         raise RequestError(msg)
     events.register_first("needs-retry.dynamodb", handler, unique_id="dynamap-without-retries")
+    events.register_first("before-send.dynamodb", within_deadline, unique_id="dynamap-within-deadline")
     return client
 
 

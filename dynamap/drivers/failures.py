@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from dynamap.backoff import time_left
 from dynamap.plan import CallFailed, Reached
 
-__all__ = ["DamagedReply", "check_reply", "describe", "our_call", "without_retries"]
+__all__ = ["DamagedReply", "DeadlineOver", "check_reply", "describe", "our_call", "within_deadline", "without_retries"]
 
 # of socket, of urllib3, of aiohttp: a base class stands for its forms, such as those for names, TLS and proxies
 _CONNECTING = {"gaierror", "NewConnectionError", "ConnectTimeoutError", "ClientConnectorError", "ClientHttpProxyError"}
@@ -22,6 +23,10 @@ _ours: ContextVar[bool] = ContextVar("dynamap_call", default=False)
 
 class DamagedReply(Exception):  # noqa: N818 - internal: never reaches the user
     """A 2xx reply whose body does not fit its length, its checksum, or JSON."""
+
+
+class DeadlineOver(Exception):
+    """The deadline ended before the request was sent."""
 
 
 @contextmanager
@@ -53,6 +58,26 @@ def without_retries(
         return http
     error_class = client.exceptions.from_code(parsed.get("Error", {}).get("Code"))
     raise error_class(parsed, operation.name)
+
+
+def within_deadline(request: Any = None, **_rest: object) -> None:
+    """Let a request of ours wait for its answer until the enclosing deadline ends, and not be sent after it.
+
+    Meant for `before-send`. The time to read comes from the request's context where botocore looks there, as it does
+    from 1.43.72 on; before that, the client's own timeout is all there is.
+    """
+    left = time_left() if _ours.get() else None
+    if left is None:
+        return
+    if left <= 0:
+        msg = "the deadline ended before the request was sent"
+        raise DeadlineOver(msg)
+    context: Any = getattr(request, "context", None)
+    if isinstance(context, dict):
+        limit = context.get("read_timeout")
+        if limit is None:
+            limit = getattr(context.get("client_config"), "read_timeout", None)
+        context["read_timeout"] = left if limit is None else min(left, limit)
 
 
 def check_reply(headers: Mapping[str, Any], body: bytes) -> None:
@@ -99,14 +124,26 @@ def describe(error: Exception) -> CallFailed:
         failed = CallFailed(Reached.APPLIED, name, str(error))
     elif isinstance(error, (raised.ParamValidationError, raised.NoCredentialsError, raised.NoRegionError)):
         failed = CallFailed(Reached.ANSWERED, "ValidationException", str(error))
-    elif isinstance(error, raised.ConnectTimeoutError) or _never_connected(error):
-        failed = CallFailed(Reached.NOTHING, name, str(error))
-    elif isinstance(error, (raised.CredentialRetrievalError, raised.PartialCredentialsError)):
+    elif isinstance(error, (DeadlineOver, raised.ConnectTimeoutError, *_before_signing())) or _never_connected(error):
         failed = CallFailed(Reached.NOTHING, name, str(error))
     else:
         failed = CallFailed(Reached.UNKNOWN, name, str(error))
     failed.__cause__ = error
     return failed
+
+
+def _before_signing() -> tuple[type[Exception], ...]:
+    """What is raised where there is nothing to sign a request with."""
+    from botocore import exceptions as raised  # noqa: PLC0415
+
+    return (
+        raised.CredentialRetrievalError,
+        raised.PartialCredentialsError,
+        raised.SSOError,
+        raised.TokenRetrievalError,
+        raised.NoAuthTokenError,
+        raised.MetadataRetrievalError,
+    )
 
 
 def _service_answer(response: Mapping[str, Any]) -> CallFailed:

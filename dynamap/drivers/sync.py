@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextvars
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
-from dynamap.drivers.clients import ClientOptions, accept_client, make_client
+from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import describe, our_call
 from dynamap.drivers.interceptor import Interceptor, method_of
+from dynamap.drivers.sources import Source
+from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Join, Plan, Reply, Sleep, Spawn, Ticket
 
 __all__ = ["SyncDriver", "Threads"]
@@ -27,37 +28,28 @@ class SyncDriver:
 
     def __init__(
         self,
-        client: Any | ClientOptions,
+        client: Any | ClientOptions | Source,
         *,
         sleep: Callable[[float], object] = time.sleep,
         interceptors: Sequence[Interceptor] = (),
     ) -> None:
-        self._given = client
-        self._owned = isinstance(client, ClientOptions)
-        self._client: Any = None if self._owned else accept_client(client)
-        self._lock = threading.Lock()
+        self._closes = not isinstance(client, Source)
+        self._source: Source = client if isinstance(client, Source) else Source(client)
         self._sleep = sleep
         self._interceptors = tuple(interceptors)
 
     def intercepted(self, interceptor: Interceptor) -> SyncDriver:
         """The same client behind one more interceptor; closing this driver leaves the client open."""
-        driver = SyncDriver(self.client(), sleep=self._sleep, interceptors=(*self._interceptors, interceptor))
-        return driver
+        return SyncDriver(self._source, sleep=self._sleep, interceptors=(*self._interceptors, interceptor))
 
     def client(self) -> Any:
         """The client, made now if there is none yet."""
-        if self._client is None:
-            with self._lock:
-                if self._client is None:
-                    self._client = make_client(self._given)
-        return self._client
+        return self._source.get()
 
     def close(self) -> None:
         """Close a client that dynamap made; one that was given stays open."""
-        with self._lock:
-            if self._owned and self._client is not None:
-                self._client.close()
-                self._client = None
+        if self._closes:
+            self._source.close()
 
     def run(self, plan: Plan[R]) -> R:
         """Run a plan to its end and answer its result; what it emits is dropped."""
@@ -119,7 +111,10 @@ class SyncDriver:
             with our_call():
                 reply: Reply = getattr(client, method_of(call.operation))(**call.params)
         except Exception as error:
-            raise describe(error) from error
+            failed = describe(error)
+            if judge(failed) is Verdict.CREDENTIALS:
+                self._source.renew(client)
+            raise failed from error
         return reply
 
     def _threads(self) -> Threads:
