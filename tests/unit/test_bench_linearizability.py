@@ -1,0 +1,270 @@
+"""Histories of one versioned item are linearizable under every fault, but for what the documentation names."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pytest
+
+from dynamap import (
+    F,
+    ItemAlreadyExists,
+    ItemNotFound,
+    OutcomeUnknown,
+    Store,
+    Sync,
+    Table,
+    VersionConflict,
+    entity,
+    evolve,
+)
+from dynamap.testing import Bench, Fault, FaultPlan, Run
+from tests.bench_depth import how_many
+from tests.bench_linearizability import Event, is_linearizable
+
+
+@entity("DOCUMENT", pk="DOCUMENT", sk="DOCUMENT", version="revision")
+class Document:
+    text: str = ""
+    count: int = 0
+    revision: int = 0
+
+
+Papers = Table("papers", [Document])
+
+
+class State(NamedTuple):
+    """What stands there; *present* is False for nothing."""
+
+    present: bool = False
+    version: int = 0
+    text: str = ""
+    count: int = 0
+
+
+class Done(NamedTuple):
+    """What was done and what was answered; *version* is what it expected, *seen* what it was shown."""
+
+    kind: str
+    answer: str
+    version: int = 0
+    text: str = ""
+    seen: State | None = None
+
+
+def state_of(document: object) -> State:
+    if document is None:
+        return State()
+    assert isinstance(document, Document)
+    return State(True, document.revision, document.text, document.count)
+
+
+def apply(state: State, done: Any) -> State | None:
+    """The sequential item."""
+    if done.kind == "read":
+        return state if state == done.seen else None
+    if done.answer == "refused":
+        refuses = state.present if done.kind == "create" else not state.present or state.version != done.version
+        return state if refuses and state == done.seen else None
+    if done.kind == "create":
+        created = State(True, done.version, done.text)
+        return None if state.present else created
+    if done.kind == "add":
+        if done.answer == "missing":
+            return None if state.present else state
+        added = state._replace(version=state.version + 1, count=state.count + 1)
+        fits = state.present and (done.seen is None or added == done.seen)
+        return added if fits else None
+    if not state.present or state.version != done.version:
+        return None
+    return State() if done.kind == "delete" else state._replace(version=state.version + 1, text=done.text)
+
+
+@dataclass
+class Histories:
+    """Notes what clients do to the document, with a counter for a clock: only one of them ever runs."""
+
+    events: list[Event] = field(default_factory=list[Event])
+    clock: Callable[[], int] = field(default_factory=lambda: itertools.count().__next__)
+    repeated_creates: list[Event] = field(default_factory=list[Event])
+
+    def note(self, begin: int, kind: str, answer: str, *, optional: bool = False, **more: Any) -> Event:
+        event = Event(begin, self.clock(), Done(kind, answer, **more), optional)
+        self.events.append(event)
+        return event
+
+    def write(self, kind: str, send: Callable[[], Any], *, version: int = 0, text: str = "") -> Any:
+        """Send a write and note what is known of it."""
+        begin = self.clock()
+        try:
+            stored = send()
+        except OutcomeUnknown as unknown:
+            self.note(begin, kind, "done", optional=unknown.applied is None, version=version, text=text)
+        except (VersionConflict, ItemAlreadyExists) as refused:
+            self.note(begin, kind, "refused", version=version, seen=state_of(refused.seen))
+        except ItemNotFound:
+            self.note(begin, kind, "missing")
+        else:
+            seen = state_of(stored) if kind == "add" else None
+            self.note(begin, kind, "done", version=stored.revision if kind == "create" else version, text=text, seen=seen)
+            return stored
+        return None
+
+
+def lives(histories: Histories, *, exactly_once: bool, deletes: bool) -> Callable[..., None]:
+    """A client that creates, edits, counts and deletes what it finds."""
+
+    def live(store: Store[Sync], number: int) -> None:
+        documents = store.of(Document)
+        for turn in range(2):
+            text = f"{number}.{turn}"
+            begin = histories.clock()
+            document = documents.get().send()
+            histories.note(begin, "read", "done", seen=state_of(document))
+            if document is None:
+                create(histories, store, text, exactly_once=exactly_once)
+            elif (number + turn) % 4 == 0 and deletes:
+                histories.write("delete", documents.delete(document).send, version=document.revision)
+            elif (number + turn) % 4 == 1:
+                histories.write("add", documents.update().ignore_version().add(F(Document.count), 1).send)
+            else:
+                edited = documents.update(document).to(evolve(document, text=text))
+                histories.write("edit", edited.send, version=document.revision, text=text)
+
+    return live
+
+
+def create(histories: Histories, store: Store[Sync], text: str, *, exactly_once: bool) -> None:
+    """Create; the version of an unclear attempt is that of the request."""
+    plan = FaultPlan()
+    put = plan.over(store).of(Document).put(Document(text)).if_not_exists()
+    begin = histories.clock()
+    try:
+        stored = (put.exactly_once() if exactly_once else put).send()
+    except ItemAlreadyExists as refused:
+        histories.note(begin, "create", "refused", seen=state_of(refused.seen))
+        return
+    except OutcomeUnknown as unknown:
+        version = first_version(plan)
+        event = histories.note(begin, "create", "done", optional=unknown.applied is None, version=version, text=text)
+    else:
+        event = histories.note(begin, "create", "done", version=stored.revision, text=text)
+    if len(plan.calls) > 1 and not exactly_once:
+        histories.repeated_creates.append(event)
+
+
+def first_version(plan: FaultPlan) -> int:
+    params = plan.calls[0].params
+    item = params["Item"] if "Item" in params else params["TransactItems"][0]["Put"]["Item"]
+    return int(item["revision"]["N"])
+
+
+def history_of(seed: int, **how: bool) -> Histories:
+    histories = Histories()
+    bench = Bench(Papers, faults=list(Fault), fault_rate=0.25)
+    for number in range(5):
+        bench.client(lives(histories, **how), number, name=f"client-{number}")
+
+    @bench.afterwards
+    def the_item_is_what_the_history_ends_with(run: Run) -> None:
+        begin = histories.clock()
+        found = run.items.of(Document)
+        histories.note(begin, "read", "done", seen=state_of(found[0] if found else None))
+
+    bench.run(seed)
+    return histories
+
+
+@pytest.mark.slow
+def test_histories_are_linearizable_but_for_creates_that_were_deleted_and_repeated() -> None:
+    exceptions = 0
+    histories_tried = how_many(quick=2_000, deep=10_000)
+    for seed in range(histories_tried):
+        histories = history_of(seed, exactly_once=False, deletes=True)
+        if is_linearizable(histories.events, State(), apply):
+            continue
+        exceptions += 1
+        assert histories.repeated_creates, f"seed {seed}"
+        assert any(event.operation.kind == "delete" for event in histories.events), f"seed {seed}"  # type: ignore[attr-defined]
+        # the exception that is documented, and no more: such a create may have been applied twice
+        twice = [Event(each.begin, each.end, each.operation, optional=True) for each in histories.repeated_creates]
+        assert is_linearizable([*histories.events, *twice], State(), apply), f"seed {seed}"
+    assert exceptions < histories_tried / 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("exactly_once", "deletes"), [(True, True), (False, False)], ids=["exactly once", "without deletes"]
+)
+def test_without_the_exception_all_histories_are_linearizable(exactly_once: bool, deletes: bool) -> None:
+    for seed in range(how_many(quick=150, deep=2_000)):
+        histories = history_of(seed, exactly_once=exactly_once, deletes=deletes)
+        assert is_linearizable(histories.events, State(), apply), f"seed {seed}"
+
+
+def test_the_documented_exception_is_real() -> None:
+    """A create whose answer is lost, a delete by another client, and the repetition: the item is there again."""
+    histories = Histories()
+    bench = Bench(Papers)
+
+    def create_once(store: Store[Sync]) -> None:
+        plan = FaultPlan({1: Fault.DROP_AFTER}, before={2: lambda: delete(store)})
+        histories.write("create", plan.over(store).of(Document).put(Document("mine")).if_not_exists().send, text="mine")
+
+    def delete(store: Store[Sync]) -> None:
+        begin = histories.clock()
+        document = store.of(Document).get().required().send()
+        histories.note(begin, "read", "done", seen=state_of(document))
+        histories.write("delete", store.of(Document).delete(document).send, version=document.revision)
+
+    bench.client(create_once)
+    run = bench.run(0)
+    (document,) = run.items.of(Document)
+    assert document.text == "mine"
+    histories.note(histories.clock(), "read", "done", seen=state_of(document))
+    assert not is_linearizable(histories.events, State(), apply)
+
+
+# ---- the checker itself
+
+WRITE, READ = "write", "read"
+
+
+def register(state: int, operation: Any) -> int | None:
+    kind, value = operation
+    if kind == WRITE:
+        return int(value)
+    return state if state == value else None
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        ([], True),
+        ([Event(0, 1, (WRITE, 1)), Event(2, 3, (READ, 1))], True),
+        ([Event(0, 1, (WRITE, 1)), Event(2, 3, (READ, 0))], False),
+        ([Event(0, 3, (WRITE, 1)), Event(1, 2, (READ, 0))], True),
+        ([Event(0, 3, (WRITE, 1)), Event(1, 2, (READ, 1))], True),
+        ([Event(0, 5, (WRITE, 1)), Event(1, 2, (READ, 1)), Event(3, 4, (READ, 0))], False),
+        ([Event(0, 1, (WRITE, 1), optional=True), Event(2, 3, (READ, 0))], True),
+        ([Event(0, 1, (WRITE, 1), optional=True), Event(2, 3, (READ, 1))], True),
+        ([Event(0, 1, (WRITE, 1), optional=True), Event(2, 3, (READ, 2))], False),
+        ([Event(0, 9, (WRITE, 1)), Event(0, 9, (WRITE, 2)), Event(1, 2, (READ, 2)), Event(3, 4, (READ, 1))], True),
+        ([Event(0, 3, (WRITE, 1)), Event(0, 3, (WRITE, 2)), Event(4, 5, (READ, 1)), Event(6, 7, (READ, 2))], False),
+    ],
+)
+def test_the_checker_knows_registers(history: list[Event], expected: bool) -> None:
+    assert is_linearizable(history, 0, register) is expected
+
+
+def test_the_checker_finds_a_lost_update() -> None:
+    document = State(True, 7, "old")
+    both = [
+        Event(0, 3, Done("edit", "done", 7, "one")),
+        Event(1, 4, Done("edit", "done", 7, "two")),
+    ]
+    assert not is_linearizable(both, document, apply)
+    assert is_linearizable(both[:1], document, apply)
