@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dynamap.errors import Failure, Failures, Reason, TransactionCanceled
+from dynamap.errors import Failure, Failures, ItemDecodeError, Reason, TransactionCanceled
 from dynamap.operations.actions import Action
 from dynamap.operations.guards import GuardKind
 from dynamap.outcomes import judge_reasons, reason_of
@@ -59,13 +59,15 @@ def _failure(position: int, action: Action, reason: Mapping[str, Any]) -> Failur
     code = reason.get("Code")
     item = reason.get("Item")
     found = reason_of(code)
-    return Failure(
-        position,
-        found,
-        None if found is None else code,
-        reason.get("Message"),
-        action.entity.decode(item) if item and not action.has_expired(item) else None,
-    )
+    message: str | None = reason.get("Message")
+    seen: object = None
+    if item and not action.has_expired(item):
+        try:
+            seen = action.entity.decode(item)
+        except ItemDecodeError as damaged:
+            # that the transaction was cancelled matters more than what stands there
+            message = f"{message or 'the condition does not hold'}; what is stored there does not fit: {damaged}"
+    return Failure(position, found, None if found is None else code, message, seen)
 
 
 def _blames_version(action: Action, reason: Mapping[str, Any]) -> bool:
@@ -77,4 +79,9 @@ def _blames_version(action: Action, reason: Mapping[str, Any]) -> bool:
     if action.guard.kind is GuardKind.ABSENT:
         # an upsert in a transaction cannot replace what has expired: reading it again would not help
         return not expired and (bool(item) or not action.conditioned)
-    return not item or expired or action.entity.stored_version(item) != max(action.guard.version, 0)
+    if not item or expired:
+        return True
+    try:
+        return action.entity.stored_version(item) != max(action.guard.version, 0)
+    except ItemDecodeError:
+        return True

@@ -14,6 +14,7 @@ from dynamap.errors import (
     ConditionFailed,
     DynamapError,
     ItemAlreadyExists,
+    ItemDecodeError,
     ItemNotFound,
     OutcomeUnknown,
     VersionConflict,
@@ -140,6 +141,18 @@ def _surely_refused(entity: Entity[Any], terms: Terms, seen: Item | None) -> boo
 
 
 def _blame(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
+    try:
+        return _blame_condition(entity, terms, seen)
+    except ItemDecodeError as damaged:
+        # that it was refused matters more than what stands there, and None would say that nothing does
+        msg = f"{terms.what}: refused, nothing was written, and what is stored there does not fit: {damaged}"
+        if terms.guard.kind is GuardKind.ABSENT and terms.existence is False:
+            return Settled(error=ItemAlreadyExists(msg))
+        guarded = terms.guard.is_version or terms.guard.kind is GuardKind.ABSENT
+        return Settled(error=VersionConflict(msg) if guarded else ConditionFailed(msg))
+
+
+def _blame_condition(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
     found = None if seen is None else entity.decode(seen)
     guard = terms.guard
     # where the guard was the only condition it was the one that failed, even if what is read later would fit it

@@ -272,3 +272,18 @@ def test_a_frozen_transaction_shows_the_request_that_it_sends(mode: Mode, store:
     assert shown["ClientRequestToken"] == raw.name[5:]
     assert raw.get("COUNTER#x", "COUNTER") == shown["TransactItems"][0]["Put"]["Item"]
     assert named.explain().startswith("TransactWriteItems of 1, at twice the write units of each\n  PutItem on ")
+
+
+def test_an_item_that_does_not_fit_hides_no_reason(mode: Mode, store: Store[Any], raw: RawTable) -> None:
+    raw.put("COUNTER#x", "COUNTER", _type={"S": "OTHER"})
+    raw.put("ACCOUNT#a", "BALANCE", _type={"S": "ACCOUNT"}, id={"S": "a"}, revision={"S": "none"})
+    counters, accounts = store.of(Counter), store.of(Account)
+    claim = counters.put(Counter("x")).if_not_exists()
+    guarded = accounts.delete(Account("a", revision=7))
+    with pytest.raises(TransactionCanceled) as raised:
+        mode.wait(store.transact(claim, guarded).send())
+    assert raised.value.reason_for(claim) is Reason.CONDITION_FAILED
+    assert raised.value.reason_for(guarded) is Reason.CONDITION_FAILED
+    assert raised.value.item_for(claim) is None
+    assert "does not fit" in str(raised.value.failures[0].message)
+    assert "a version is a whole number" in str(raised.value.failures[1].message)

@@ -13,7 +13,6 @@ from dynamap import (
     DynamapError,
     F,
     ItemAlreadyExists,
-    ItemDecodeError,
     ItemNotFound,
     OutcomeUnknown,
     Refused,
@@ -246,8 +245,9 @@ def test_kinds_of_conflict() -> None:
 def test_a_condition_that_failed_on_an_item_of_another_type_names_it() -> None:
     other = {**view_item(), "_type": {"S": "OTHER"}}
     error = drive(plan_of(lambda a, v: v.put(View("p")).if_not_exists()), condition_failed(other)).error
-    assert isinstance(error, ItemDecodeError)
-    assert not error.applied
+    assert isinstance(error, ItemAlreadyExists)
+    assert "does not fit: the item {'pk': " in str(error)
+    assert "the discriminator should be" in str(error)
 
 
 # ---- refusals after an ambiguous attempt
