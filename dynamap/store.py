@@ -115,8 +115,12 @@ class Repository(Generic[D, M]):
 
     def _check_instance(self, item: object, verb: str) -> None:
         cls = self._scope.entity.cls
-        if type(item) is not cls:
-            msg = f"{self!r}.{verb}() takes an instance of {cls.__qualname__}; got {type(item).__qualname__}"
+        given = type(item)
+        if given is not cls:
+            same = given.__qualname__ == cls.__qualname__
+            wanted, got = (f"{each.__module__}.{each.__qualname__}" if same else each.__qualname__ for each in (cls, given))
+            hint = " (imported twice, or reloaded: they are two classes)" if same else ""
+            msg = f"{self!r}.{verb}() takes an instance of {wanted}; got {got}{hint}"
             raise RequestError(msg)
 
     def _read(self, item: M, verb: str) -> tuple[dict[str, Any], dict[str, Any], Guard | None]:

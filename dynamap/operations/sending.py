@@ -95,6 +95,8 @@ def write(runtime: Runtime, call: Call, what: str, repeat: Repeat, lost: CallFai
         except CallFailed as failed:
             verdict = judge(failed)
             if verdict is Verdict.CONDITION:
+                # an answer all the same: the service is well
+                attempts.succeeded()
                 return Answer(None, condition_failed=True, seen=failed.item, cause=failed, lost=attempts.lost)
             if verdict is Verdict.APPLIED:
                 return Answer(None, cause=failed, lost=attempts.lost)
