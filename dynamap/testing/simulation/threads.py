@@ -50,6 +50,7 @@ class ThreadStage:
         self.simulation = simulation
         self._strands: list[Strand] = []
         self._current: Strand | None = None
+        self._last: Strand | None = None
         self._over = threading.Event()
         self._switches = 0
         self._started: list[threading.Thread] = []
@@ -57,7 +58,7 @@ class ThreadStage:
     # ---- from outside
 
     def add(self, work: Callable[[], Any]) -> Strand:
-        """Another strand, which begins when the schedule says."""
+        """Another strand; it runs up to its first call before anything else is chosen."""
         context = contextvars.copy_context()
         strand = Strand(lambda: context.run(work))
         self._strands.append(strand)
@@ -128,14 +129,18 @@ class ThreadStage:
             me.wakes = None
 
     def _choose(self) -> Strand | None:
-        """The next strand: the first option is the one that goes on anyway, sleepers come last."""
+        """The next strand: the first option is the one that made the last call, sleepers come last."""
+        for strand in self._strands:
+            if not strand.started:
+                return strand
         ready = [strand for strand in self._strands if strand.ready]
         if not ready:
             return None
         if len(ready) > 1:
-            current = self._current
-            ready.sort(key=lambda strand: (strand.wakes is not None, strand.wakes or 0.0, strand is not current))
-        return ready[self.simulation.schedule.below(len(ready))]
+            last = self._last
+            ready.sort(key=lambda strand: (strand.wakes is not None, strand.wakes or 0.0, strand is not last))
+        self._last = ready[self.simulation.schedule.below(len(ready))]
+        return self._last
 
     def _give(self, strand: Strand | None) -> None:
         self._switches += 1
