@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import linecache
@@ -18,16 +19,11 @@ from typing import Annotated, Any
 import attrs
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dynamap.codec import Attribute, ClassShape, Context, DecodeFailure, Extras, Normalize, class_shape
-from dynamap.codec.generated import CompiledClass, compiled, item_from_json
-from dynamap.codec.generated.values import decimal_content, duration_content, float_content, read_float
-from dynamap.codec.numbers import decimal_text, float_text, parse_number
-from dynamap.codec.temporal import Duration
+from dynamap.codec.generated import CompiledClass, compiled
 from dynamap.errors import EncodeError
-from tests.class_strategies import exact, json_of
+from tests.value_types import exact, json_of
 
 
 @attrs.define
@@ -191,64 +187,6 @@ def test_what_a_class_refuses_it_is_asked_twice() -> None:
     assert asked == [5, 6, 6]
 
 
-# ---------------------------------------------------------------------------------------------------- names
-
-
-def test_names_are_data_and_never_code() -> None:
-    attributes = ["it's", '"""', "\\", "a\nb", "{x}", "{", "%s", "__import__('os')", "'+1+'", "\x00", "\ud800", "None"]
-    fields = [(f"f{number}", Annotated[str, Attribute(name)], "") for number, name in enumerate(attributes)]
-    cls = make_dataclass("Odd", fields)
-    code = fresh(cls)
-    instance = cls(*(f"v{number}" for number in range(len(fields))))
-    item = code.encode_item(instance)
-    assert item == {name: {"S": f"v{number}"} for number, name in enumerate(attributes)}
-    assert code.decode_item(item) == instance
-    assert code.raw_type == dict[str, Any]
-    assert code.decode_struct(json.loads(json.dumps(item))) == instance
-
-
-@pytest.mark.parametrize("name", ["ﬁ", "ªb", "ſ", "ünï"])
-def test_field_names_that_python_would_change_in_source(name: str) -> None:
-    cls = type("Changed", (), {"__init__": lambda self, **values: self.__dict__.update(values)})
-    cls.__annotations__ = {name: str}
-    made = attrs.define(init=False, slots=False)(cls)
-    code = fresh(made)
-    instance = made(**{name: "x"})
-    assert code.encode_item(instance) == {name: {"S": "x"}}
-    assert vars(code.decode_item({name: {"S": "x"}})) == {name: "x"}
-
-
-def test_generated_names_do_not_meet_those_of_fields() -> None:
-    words = [
-        "item",
-        "instance",
-        "known",
-        "ignore",
-        "shape_1",
-        "cls_2",
-        "surprise",
-        "UNSET",
-        "value",
-        "arguments",
-        "str",
-    ]
-    cls = make_dataclass("Words", [(word, str) for word in words])
-    code = fresh(cls)
-    instance = cls(*words)
-    assert code.decode_item(code.encode_item(instance)) == instance
-
-
-def test_a_class_name_is_data_too() -> None:
-    cls = make_dataclass("Plain", [("id", str)])
-    outer = make_dataclass("Outer", [("inner", cls)])
-    cls.__name__ = cls.__qualname__ = "not a name: (x"
-    code = fresh(outer)
-    instance = outer(cls("a"))
-    assert code.decode_item(code.encode_item(instance)) == instance
-    body = json.dumps(code.encode_item(instance)).encode()
-    assert code.decode_struct(msgspec.json.decode(body, type=code.raw_type)) == instance
-
-
 # ---------------------------------------------------------------------------------------------------- items
 
 
@@ -372,6 +310,37 @@ def test_stored_values_of_computed_fields_come_back(stored: dict[str, Any]) -> N
     assert code.decode_struct(raw) == code.shape.decode_item(item)
 
 
+def test_a_computed_field_without_default_stays_as_the_class_computes_it() -> None:
+    @dataclass
+    class Doubling:
+        size: int
+        double: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.double = self.size * 2
+
+    code = fresh(Doubling)
+    assert code.decode_item({"size": {"N": "4"}}).double == 8
+    assert code.decode_item({"size": {"N": "4"}, "double": {"N": "9"}}).double == 9
+
+
+def test_a_wrapped_init_is_told_only_what_is_there() -> None:
+    @dataclass
+    class Wrapped:
+        id: str
+        size: int = 1
+
+    plain = Wrapped.__init__
+
+    @functools.wraps(plain)
+    def wrapper(self: Any, **values: Any) -> None:
+        plain(self, **{"size": 9, **values})
+
+    Wrapped.__init__ = wrapper  # type: ignore[method-assign]
+    code = fresh(Wrapped)
+    assert code.decode_item({"id": {"S": "a"}}).size == code.shape.decode_item({"id": {"S": "a"}}).size == 9
+
+
 # ---------------------------------------------------------------------------------------------------- depth
 
 
@@ -420,80 +389,6 @@ def test_types_of_any_depth_compile(levels: int, container: Any) -> None:
     assert code.decode_item(item) == cls(value)
     raw = msgspec.json.decode(json.dumps(item), type=code.raw_type)
     assert code.decode_struct(raw) == cls(value)
-
-
-# ---------------------------------------------------------------------------------------------------- structs
-
-
-def test_struct_types_leave_unknown_attributes_out_and_take_odd_names() -> None:
-    @attrs.define
-    class Dashed:
-        customer: Annotated[str, Attribute("customer-id", aliases=("a b",))]
-
-    code = fresh(Dashed)
-    assert code.raw_fields == {"customer-id": "a0", "a b": "a1"}
-    for body in (b'{"customer-id":{"S":"x"},"more":{"X":5}}', b'{"a b":{"S":"x"},"b":[]}'):
-        assert code.decode_struct(msgspec.json.decode(body, type=code.raw_type)) == Dashed("x")
-
-
-def test_a_struct_that_lacks_something_gives_the_interpreters_error() -> None:
-    code = fresh()
-    raw = msgspec.json.decode(b'{"balance":{"N":"x"},"tags":{"L":[]}}', type=code.raw_type)
-    with pytest.raises(DecodeFailure, match=r"\$\.id: a str expected, the attribute 'id' is missing"):
-        code.decode_struct(raw)
-    raw = msgspec.json.decode(b'{"id":{"S":"a"},"balance":{"N":"NaN"}}', type=code.raw_type)
-    with pytest.raises(DecodeFailure, match=r"\$\.balance: a finite number expected"):
-        code.decode_struct(raw)
-
-
-def test_bytes_come_from_base64_at_every_depth() -> None:
-    @attrs.define
-    class Photos:
-        one: bytes
-        many: set[bytes]
-        anything: Any
-        named: dict[str, list[bytes]]
-
-    value = Photos(b"\xff", {b"a", b"b"}, {"B": b"c", "list": [{b"d"}]}, {"B": [b"e"]})
-    code = fresh(Photos)
-    item = code.encode_item(value)
-    body = json.dumps(json_of(item))
-    assert code.decode_struct(msgspec.json.decode(body, type=code.raw_type)) == value
-    assert item_from_json(json.loads(body)) == item
-
-
-# ---------------------------------------------------------------------------------------------------- numbers
-
-
-@given(
-    st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**37), max_value=10**37)
-    | st.decimals(places=2, min_value=-(10**9), max_value=10**9)
-)
-def test_decimals_have_the_one_text(value: Decimal) -> None:
-    try:
-        expected = decimal_text(value)
-    except EncodeError:
-        with pytest.raises(EncodeError):
-            decimal_content(value)
-    else:
-        assert decimal_content(value) == expected
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_floats_have_the_one_text_and_are_read_as_by_decimal(value: float) -> None:
-    try:
-        expected = float_text(value)
-    except EncodeError:
-        with pytest.raises(EncodeError):
-            float_content(value)
-    else:
-        assert float_content(value) == expected
-        assert read_float(expected) == float(parse_number(expected)) == value
-
-
-@given(st.timedeltas())
-def test_durations_have_the_one_text(value: Any) -> None:
-    assert duration_content(value) == Duration().encode(value)["N"]
 
 
 def test_normalize_sees_only_what_its_type_takes() -> None:

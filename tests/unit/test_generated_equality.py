@@ -2,55 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Any
 
-import msgspec
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dynamap.codec import ClassShape, DecodeFailure
-from dynamap.codec.generated import compiled, item_from_json
+from dynamap.codec import ClassShape
+from dynamap.codec.generated import compiled
 from dynamap.errors import EncodeError
-from tests.class_strategies import WRONG, Made, classes, damaged, exact, json_of, shape_of_class
-
-IGNORE = frozenset({"pk", "_w"})
-
-
-def outcome(work: Callable[[], Any]) -> Any:
-    """What comes out: the value in its exact form, or the error with its text and path."""
-    try:
-        return exact(work())
-    except DecodeFailure as failure:
-        return DecodeFailure, failure.path, failure.problem
-    except EncodeError as error:
-        return EncodeError, str(error), error.path
-    except Exception as error:  # noqa: BLE001 - whatever the interpreter makes of what no service returns
-        return type(error), str(error)
-
-
-def read_json(shape: ClassShape, body: bytes, known: dict[str, Any]) -> Any:
-    """As a transport reads: by structs, or, where msgspec refuses them, the slow way."""
-    code = compiled(shape)
-    try:
-        raw = msgspec.json.decode(body, type=code.raw_type)
-    except msgspec.DecodeError:
-        return code.decode_item(item_from_json(json.loads(body)), known, IGNORE)
-    return code.decode_struct(raw, known, IGNORE)
+from tests.class_strategies import Made, classes
+from tests.comparing import IGNORE, check_reading, outcome
+from tests.damage import WRONG, damaged
+from tests.value_types import shape_of_class
 
 
 def unstored(shape: ClassShape, instance: Any) -> dict[str, Any]:
     return {field.name: getattr(instance, field.name) for field in shape.fields if not field.stored}
-
-
-def check_reading(shape: ClassShape, item: dict[str, Any], known: dict[str, Any]) -> None:
-    code = compiled(shape)
-    expected = outcome(lambda: shape.decode_item(item, known, IGNORE))
-    assert outcome(lambda: code.decode_item(item, known, IGNORE)) == expected
-    body = json.dumps(json_of(item)).encode()
-    expected = outcome(lambda: shape.decode_item(item_from_json(json.loads(body)), known, IGNORE))
-    assert outcome(lambda: read_json(shape, body, known)) == expected
 
 
 @given(classes(), st.data())

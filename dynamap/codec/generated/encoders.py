@@ -118,8 +118,8 @@ class _Encoder:
 
     def _always(self, shape: Shape) -> bool:
         """Tell whether an attribute of the shape is never absent, and encoded as it is in containers."""
-        if isinstance(shape, Normalized):
-            return self._always(shape.inner)
+        if isinstance(shape, Normalized | Reference):
+            return self._always(shape.target if isinstance(shape, Reference) else shape.inner)
         return isinstance(shape, ListOf | MapOf | TupleOf | ClassShape) or single_code(shape, self._module) is not None
 
     def _attribute(self, block: Block, name: str, shape: Shape, variable: str) -> None:
@@ -268,8 +268,8 @@ class _Encoder:
         k, x = self._module.fresh("k"), self._module.fresh("x")
         pair = f"{self._key(shape.key, k)}: {self._value(shape.value, x, depth.deeper(), 1)}"
         block.add(f"content = {{{pair} for {k}, {x} in value.items()}}")
-        # two keys may be stored as one and the same text
-        self._require(block, "len(content) == len(value)")
+        # two keys may be stored as one and the same text, and none may be stored as no text at all
+        self._require(block, "len(content) == len(value)", "'' not in content")
         block.add("return content")
 
     def _key(self, shape: Shape, v: str) -> str:

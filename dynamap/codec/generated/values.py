@@ -216,14 +216,14 @@ def read_time(text: str) -> time:
 
 def read_duration(text: str) -> timedelta:
     """A timedelta from a number of seconds."""
-    if len(text) < _MANY_DIGITS and text.isdigit():
+    if type(text) is str and len(text) < _MANY_DIGITS and text.isdigit():
         return timedelta(seconds=int(text))
     return span(parse_number(text), _SECOND)
 
 
 def read_epoch(text: str, unit: timedelta) -> datetime:
     """A datetime from a count of units since 1970."""
-    if len(text) < _MANY_DIGITS and text.isdigit():
+    if type(text) is str and len(text) < _MANY_DIGITS and text.isdigit():
         return EPOCH + int(text) * unit
     return from_epoch(parse_number(text), unit)
 

@@ -1,0 +1,55 @@
+"""Whether generated code gives what the interpreter gives, be it a value or an error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from dynamap.codec import ClassShape, DecodeFailure
+from dynamap.codec.generated import compiled, item_from_json
+from dynamap.errors import EncodeError
+from tests.value_types import exact, json_of
+
+IGNORE = frozenset({"pk", "_w"})
+
+
+def outcome(work: Callable[[], Any]) -> Any:
+    """What comes out: the value in its exact form, or the error with its text and path."""
+    try:
+        return exact(work())
+    except DecodeFailure as failure:
+        return DecodeFailure, failure.path, failure.problem
+    except EncodeError as error:
+        return EncodeError, str(error), error.path
+    except Exception as error:  # noqa: BLE001 - whatever the interpreter makes of what no service returns
+        return type(error), str(error)
+
+
+def read_json(shape: ClassShape, body: bytes, known: dict[str, Any]) -> Any:
+    """As a transport reads: by structs, or, where msgspec refuses them, the slow way."""
+    code = compiled(shape)
+    try:
+        raw = msgspec.json.decode(body, type=code.raw_type)
+    except msgspec.DecodeError:
+        return code.decode_item(item_from_json(json.loads(body)), known, IGNORE)
+    return code.decode_struct(raw, known, IGNORE)
+
+
+def check_writing(shape: ClassShape, instance: Any) -> None:
+    """Write the instance in both ways."""
+    code = compiled(shape)
+    expected = outcome(lambda: shape.encode_item(instance, ignore=IGNORE))
+    assert outcome(lambda: code.encode_item(instance, IGNORE)) == expected
+
+
+def check_reading(shape: ClassShape, item: dict[str, Any], known: dict[str, Any]) -> None:
+    """Read the item in both ways, from dicts and from JSON."""
+    code = compiled(shape)
+    expected = outcome(lambda: shape.decode_item(item, known, IGNORE))
+    assert outcome(lambda: code.decode_item(item, known, IGNORE)) == expected
+    body = json.dumps(json_of(item)).encode()
+    expected = outcome(lambda: shape.decode_item(item_from_json(json.loads(body)), known, IGNORE))
+    assert outcome(lambda: read_json(shape, body, known)) == expected
