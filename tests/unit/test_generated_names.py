@@ -117,3 +117,15 @@ def test_bytes_come_from_base64_at_every_depth() -> None:
     body = json.dumps(json_of(item))
     assert code.decode_struct(msgspec.json.decode(body, type=code.raw_type)) == value
     assert item_from_json(json.loads(body)) == item
+
+
+def test_a_struct_type_can_be_extended_by_attributes_that_are_no_fields() -> None:
+    code = fresh()
+    fields: list[Any] = [("pk", dict[str, str]), ("kind", dict[str, str])]
+    extended = msgspec.defstruct("Extended", fields, bases=(code.raw_type,), rename={"kind": "_type"}, kw_only=True)
+    body = b'{"pk":{"S":"A#1"},"_type":{"S":"ACCOUNT"},"id":{"S":"a"},"balance":{"N":"1.5"}}'
+    raw: Any = msgspec.json.decode(body, type=extended)
+    assert (raw.pk, raw.kind) == ({"S": "A#1"}, {"S": "ACCOUNT"})
+    assert code.decode_struct(raw) == Account("a", Decimal("1.5"))
+    with pytest.raises(DecodeFailure, match=r"\$\.id: a str expected, the attribute 'id' is missing"):
+        code.decode_struct(msgspec.json.decode(body.replace(b'"id"', b'"no"'), type=extended))

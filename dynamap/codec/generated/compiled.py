@@ -61,6 +61,7 @@ class CompiledClass:
         """The type for msgspec: a Struct in which a missing attribute is `msgspec.UNSET`, or a dict.
 
         A dict is needed for a class that keeps unknown attributes (`Extras`), and for names that msgspec cannot take.
+        A struct can have subclasses with more fields, as for the attributes of keys: `decode_struct` takes them too.
         """
         if self._raw_type is None:
             with _lock:
