@@ -137,12 +137,33 @@ async def _in_time(answer: Awaitable[R]) -> R:
         return await answer
     try:
         if sys.version_info < (3, 11):
-            return await asyncio.wait_for(answer, left)
+            return await _timed(answer, left)
         async with asyncio.timeout(left):
             return await answer
     except asyncio.TimeoutError as error:
         msg = "the deadline ended before the answer came"
         raise _OverTime(msg) from error
+
+
+async def _timed(answer: Awaitable[R], seconds: float) -> R:
+    """What `asyncio.timeout` does, which is new in 3.11: `asyncio.wait_for` swallows a cancellation at times."""
+    task = asyncio.current_task()
+    over: list[bool] = []
+
+    def end() -> None:
+        over.append(True)
+        if task is not None:
+            task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(seconds, end)
+    try:
+        return await answer
+    except asyncio.CancelledError as error:
+        if not over:
+            raise
+        raise asyncio.TimeoutError from error
+    finally:
+        timer.cancel()
 
 
 class _Tasks:

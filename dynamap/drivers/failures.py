@@ -21,7 +21,7 @@ _CONNECTING = {"gaierror", "NewConnectionError", "ConnectTimeoutError", "ClientC
 _ours: ContextVar[bool] = ContextVar("dynamap_call", default=False)
 
 
-class DamagedReply(Exception):  # noqa: N818 - internal: never reaches the user
+class DamagedReply(Exception):
     """A 2xx reply whose body does not fit its length, its checksum, or JSON."""
 
 
