@@ -73,7 +73,7 @@ def within_deadline(request: Any = None, **_rest: object) -> None:
         msg = "the deadline ended before the request was sent"
         raise DeadlineOver(msg)
     context: Any = getattr(request, "context", None)
-    if isinstance(context, dict):
+    if context is not None:
         limit = context.get("read_timeout")
         if limit is None:
             limit = getattr(context.get("client_config"), "read_timeout", None)

@@ -146,6 +146,7 @@ class _Attempts:
         self._count = 0
         self._taken = 0.0
         self._refreshed = False
+        self._last: CallFailed | None = None
         self.lost = lost
         """The last attempt that may have been applied."""
 
@@ -163,7 +164,7 @@ class _Attempts:
         if self.lost is not None and self._done == "written":
             self.lose(self.lost)
         msg = f"{self._what}: the deadline is over, and nothing was {self._done}"
-        raise DeadlineExceeded(msg) from self.lost
+        raise DeadlineExceeded(msg) from (None if self._last is None else self._last.__cause__ or self._last)
 
     def succeeded(self) -> None:
         """Give back what the last repeat took."""
@@ -171,6 +172,7 @@ class _Attempts:
 
     def pause(self, failed: CallFailed, verdict: Verdict) -> Sleep:
         """The pause before the next attempt. Raises if there may be none."""
+        self._last = failed
         if verdict in (Verdict.AMBIGUOUS, Verdict.PENDING):
             self.lost = failed
         if verdict in (Verdict.REFUSED, Verdict.CONDITION) or (verdict is Verdict.CREDENTIALS and self._refreshed):
