@@ -109,7 +109,9 @@ class Histories:
             self.note(begin, kind, "missing")
         else:
             seen = state_of(stored) if kind == "add" else None
-            self.note(begin, kind, "done", version=stored.revision if kind == "create" else version, text=text, seen=seen)
+            self.note(
+                begin, kind, "done", version=stored.revision if kind == "create" else version, text=text, seen=seen
+            )
             return stored
         return None
 

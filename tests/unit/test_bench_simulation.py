@@ -780,9 +780,7 @@ def test_spawned_plans_end_with_the_plan_that_spawned_them(mode: str) -> None:
     async def leave_async(store: Store[Async]) -> None:
         await store._runtime.driver.run(abandon())
 
-    bench.client(
-        (lambda store: store._runtime.driver.run(abandon())) if mode == "sync" else leave_async, name="leave"
-    )
+    bench.client((lambda store: store._runtime.driver.run(abandon())) if mode == "sync" else leave_async, name="leave")
     for seed in range(20):
         assert bench.run(seed).outcomes["leave"].returned
 

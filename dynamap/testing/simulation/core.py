@@ -174,7 +174,9 @@ class Simulation:
             return
         self._checked = version
         if self.settings.lag:
-            self._history.append(self.backend.snapshot())
+            snapshot = self.backend.snapshot()
+            if not self._history or snapshot != self._history[-1]:
+                self._history.append(snapshot)
         if not self.invariants:
             return
         items = self.backend.items()
