@@ -343,7 +343,11 @@ def connect_async(  # noqa: PLR0913 - options by name
     clock: Callable[[], float] | None = None,
     write_ids: Callable[[], str] | None = None,
 ) -> Store[Async]:
-    """A store over an aiobotocore DynamoDB client; the arguments are those of `connect`."""
+    """A store over an aiobotocore DynamoDB client; the arguments are those of `connect`.
+
+    It belongs to the event loop that uses it first, and is a RequestError in another one, until it is closed; then it
+    can be used again, in any loop.
+    """
     options = _options(client, endpoint_url, region_name)
     return Store(table, prefix + table.name, _runtime(AsyncDriver(options), clock, write_ids))
 
