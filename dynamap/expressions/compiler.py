@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from dynamap.codec import ListOf, SetOf, Shape, Wire, exceeds, item_size, unwrapped
 from dynamap.errors import EncodeError, LimitExceeded, RequestError
@@ -23,6 +24,7 @@ from dynamap.expressions.nodes import (
     Membership,
     Node,
     Not,
+    Or,
     TypeIs,
 )
 from dynamap.model import Entity, Resolved
@@ -40,6 +42,8 @@ _OPERATOR = re.compile(r"\b(?:AND|OR|NOT|IN|BETWEEN)\b|<>|<=|>=|[<>]| [+-] |[a-z
 
 _NULL: Wire = {"NULL": True}
 
+_Comparison: TypeAlias = "Compare | Between | Membership | Exists | TypeIs | BeginsWith | Contains"
+
 
 class Compiler:
     """Compiles the expressions of one request about one entity; placeholders are numbered in order of appearance."""
@@ -48,6 +52,7 @@ class Compiler:
         self._entity = entity
         self._names: dict[str, str] = {}
         self._values: dict[str, Wire] = {}
+        self._read_from: dict[str, str] = {}
 
     # ---- what the request takes
 
@@ -96,6 +101,8 @@ class Compiler:
         if resolved is None:
             msg = f"{field!r} is a field of {field.owner.__qualname__}, but the request is about {owner}"
             raise RequestError(msg)
+        if resolved.field in self._read_from:
+            return replace(resolved, attributes=(self._read_from[resolved.field], *resolved.attributes[1:]))
         return resolved
 
     def path(self, attributes: Sequence[str | int]) -> str:
@@ -128,6 +135,33 @@ class Compiler:
         return text or None
 
     def _node(self, node: Node, *, within: bool = True) -> str:
+        if isinstance(node, Not):
+            return f"NOT {self._node(node.part)}"
+        if isinstance(node, (And, Or)):
+            texts = [self._node(part) for part in node.parts]
+            text = (" AND " if isinstance(node, And) else " OR ").join(texts)
+            return f"({text})" if within else text
+        fields = dict.fromkeys(self.resolve(field).field for field in Condition(node).fields())
+        renamed = [field for field in fields if self._entity.shape.by_name[field].aliases]
+        return self._wherever_read(node, renamed) if renamed else self._comparison(node, within=within)
+
+    def _wherever_read(self, node: _Comparison, renamed: Sequence[str]) -> str:
+        """A condition on fields with aliases: it looks under the first name that is there, as reading does."""
+        if not renamed:
+            return self._comparison(node, within=True)
+        field, *others = renamed
+        names = self._entity.shape.by_name[field].read_from
+        texts: list[str] = []
+        for position, attribute in enumerate(names):
+            self._read_from[field] = attribute
+            parts = [f"attribute_not_exists({self.name(name)})" for name in names[:position]]
+            if attribute != names[-1]:
+                parts.append(f"attribute_exists({self.name(attribute)})")
+            texts.append(f"({' AND '.join((*parts, self._wherever_read(node, others)))})")
+        del self._read_from[field]
+        return f"({' OR '.join(texts)})"
+
+    def _comparison(self, node: _Comparison, *, within: bool) -> str:
         if isinstance(node, Compare):
             return self._compare(node, within=within)
         if isinstance(node, Between):
@@ -148,18 +182,12 @@ class Compiler:
             prefix = resolved.shape.normalize(given)
             wire = {"S": prefix} if isinstance(prefix, str) else {"B": bytes(prefix)}
             return f"begins_with({self.path(resolved.attributes)}, {self.value(wire)})"
-        if isinstance(node, Contains):
-            resolved = self.resolve(node.field)
-            container = unwrapped(resolved.shape)
-            # a part of a text is brought into the stored form of the whole
-            element = container.element if isinstance(container, (ListOf, SetOf)) else resolved.shape
-            item = self._encode_with(element, node.item, resolved)
-            return f"contains({self.path(resolved.attributes)}, {self.value(item)})"
-        if isinstance(node, Not):
-            return f"NOT {self._node(node.part)}"
-        texts = [self._node(part) for part in node.parts]
-        text = (" AND " if isinstance(node, And) else " OR ").join(texts)
-        return f"({text})" if within else text
+        resolved = self.resolve(node.field)
+        container = unwrapped(resolved.shape)
+        # a part of a text is brought into the stored form of the whole
+        element = container.element if isinstance(container, (ListOf, SetOf)) else resolved.shape
+        item = self._encode_with(element, node.item, resolved)
+        return f"contains({self.path(resolved.attributes)}, {self.value(item)})"
 
     def _compare(self, node: Compare, *, within: bool) -> str:
         left = self._operand(node.left)

@@ -334,5 +334,3 @@ def F(subject: Any, pick: Callable[[Any], Any] | None = None, /) -> Field[Any]:
         f"For other classes write F(Model, lambda m: m.attribute)"
     )
     raise TypeError(msg)
-
-

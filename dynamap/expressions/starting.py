@@ -41,7 +41,9 @@ class StartingValues(UpdateCompiler):
     def _started(self, action: Action, resolved: Resolved) -> Wire | None:
         if isinstance(action, Set):
             given: object = action.value
-            return self._term_value(given, resolved) if isinstance(given, (OrElse, Sum)) else self.stored(given, resolved)
+            return (
+                self._term_value(given, resolved) if isinstance(given, (OrElse, Sum)) else self.stored(given, resolved)
+            )
         if isinstance(action, SetIfMissing):
             return self.stored(action.value, resolved)
         if isinstance(action, Add):
@@ -63,9 +65,7 @@ class StartingValues(UpdateCompiler):
         if isinstance(term, Sum):
             left: object = term.left
             right: object = term.right
-            return self._sum(
-                self._term_value(left, resolved), term.sign, self._term_value(right, resolved), resolved
-            )
+            return self._sum(self._term_value(left, resolved), term.sign, self._term_value(right, resolved), resolved)
         return self._encode_with(resolved.shape, self._number_like(term, resolved), resolved)
 
     def _sum(self, left: Wire, sign: str, right: Wire, resolved: Resolved) -> Wire:

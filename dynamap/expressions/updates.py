@@ -65,10 +65,16 @@ class UpdateCompiler(Compiler):
 
     def present_or(self, resolved: Resolved, wire: Wire) -> str:
         """What is stored, or else this value; one that is stored under an alias counts."""
-        text = self.value(wire)
-        for alias in reversed(self._field_aliases(resolved)):
-            text = f"if_not_exists({self.name(alias)}, {text})"
-        return f"if_not_exists({self.path(resolved.attributes)}, {text})"
+        return self._stored_or(resolved, self.value(wire))
+
+    def _stored_or(self, resolved: Resolved, text: str | None) -> str:
+        """What is stored, under the field's name or an alias, or else this text; with None it must be stored."""
+        places = [self.path(resolved.attributes), *map(self.name, self._field_aliases(resolved))]
+        if text is None:
+            text = places.pop()
+        for place in reversed(places):
+            text = f"if_not_exists({place}, {text})"
+        return text
 
     def _check_free(self, path: tuple[str | int, ...], taken: list[tuple[str | int, ...]]) -> None:
         for other in taken:
@@ -95,7 +101,7 @@ class UpdateCompiler(Compiler):
                     f"changes nothing; leave it out"
                 )
                 raise RequestError(msg)
-            clauses["SET"].append(f"{path} = {self.present_or(resolved, wire)}")
+            self._assign(resolved.attributes, self.present_or(resolved, wire), clauses)
         elif isinstance(action, Add):
             self._compile_add(action, resolved, clauses)
         elif isinstance(action, Discard):
@@ -114,12 +120,13 @@ class UpdateCompiler(Compiler):
 
     def _assign(self, attributes: tuple[str | int, ...], text: str | None, clauses: _Clauses) -> None:
         path = self.path(attributes)
-        if text is not None:
+        if text is None:
+            clauses["REMOVE"].append(path)
+        else:
             clauses["SET"].append(f"{path} = {text}")
-            return
-        clauses["REMOVE"].append(path)
         if len(attributes) == 1:
-            # what an alias still holds would be read again
+            # what an alias still holds would be read again: here once the attribute is removed, and by a release for
+            # which it is the name
             clauses["REMOVE"] += [self.name(alias) for alias in self._aliases(attributes[0])]
 
     def _aliases(self, attribute: object) -> tuple[str, ...]:
@@ -137,11 +144,11 @@ class UpdateCompiler(Compiler):
 
     def _term(self, term: object, resolved: Resolved) -> str:
         if is_operand(term):
-            return self.path(self.resolve(term).attributes)
+            return self._stored_or(self.resolve(term), None)
         if isinstance(term, OrElse):
             reference: object = term.field
             field = self.resolve(reference)
-            return f"if_not_exists({self.path(field.attributes)}, {self._term(term.default, field)})"
+            return self._stored_or(field, self._term(term.default, field))
         return self.value(self._encode_with(resolved.shape, self._number_like(term, resolved), resolved))
 
     @staticmethod
@@ -163,7 +170,7 @@ class UpdateCompiler(Compiler):
             clauses["ADD"].append(f"{path} {self.value(wire)}")
         else:
             # ADD would begin with 0 where reading gives something else
-            clauses["SET"].append(f"{path} = {self.present_or(resolved, start)} + {self.value(wire)}")
+            self._assign(resolved.attributes, f"{self.present_or(resolved, start)} + {self.value(wire)}", clauses)
 
     def _amount(self, action: Add, resolved: Resolved) -> Wire:
         amount = self._number_like(action.what[0], resolved) if len(action.what) == 1 else None
@@ -180,7 +187,7 @@ class UpdateCompiler(Compiler):
         stored = self.present_or(resolved, self._start(resolved, NO_ITEMS))
         given = self.value(items)
         both = f"{given}, {stored}" if action.in_front else f"{stored}, {given}"
-        clauses["SET"].append(f"{self.path(resolved.attributes)} = list_append({both})")
+        self._assign(resolved.attributes, f"list_append({both})", clauses)
 
     def _items(self, action: Append, resolved: Resolved) -> Wire:
         shape = unwrapped(resolved.shape)

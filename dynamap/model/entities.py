@@ -125,6 +125,12 @@ class Entity(Generic[M]):
             problem = "it must be stored"
         elif field.field.has_default and (field.field.factory is not None or field.field.default != 0):
             problem = "its default must be 0, which means a new item"
+        elif field.aliases:
+            msg = (
+                f"{self.cls.__qualname__}.{field.name} is the version, so it must have no aliases, under which others "
+                f'would go on counting: give it the stored name alone, as Annotated[int, Attribute("...")]'
+            )
+            raise ModelError(msg)
         if problem is not None:
             where = f"{self.cls.__qualname__}.{field.name}"
             msg = f"{where} is the version, so {problem}: write `{field.name}: int = 0`"

@@ -161,7 +161,7 @@ def test_an_empty_component_is_refused() -> None:
             lambda: documents.update(id="1").set_fields({"kind": "b"}).given(category=None),
             {"kind": "b", "gsipk": None},
         ),
-        (lambda: notes.update(id="1").set(F(Note.author), "ann"), {"by": "ann", "gsisk": "ann"}),
+        (lambda: notes.update(id="1").set(F(Note.author), "ann"), {"by": "ann", "writer": None, "gsisk": "ann"}),
         (
             lambda: notes.update(id="1").set_if_missing(F(Note.topic), "x"),
             {"topic": "if_not_exists", "gsipk": "if_not_exists"},

@@ -107,7 +107,8 @@ STEPS: list[tuple[str, Step, str]] = [
     (
         "set if missing also under aliases",
         lambda u: u.set_if_missing(F(Note.visits), 3),
-        "SET <v> = if_not_exists(<v>, if_not_exists(<n>, if_not_exists(<old.v>, <{'N': '3'}>)))",
+        "SET <v> = if_not_exists(<v>, if_not_exists(<n>, if_not_exists(<old.v>, <{'N': '3'}>))) "
+        "REMOVE <n>, <old.v>",
     ),
     (
         "set fields by name",
@@ -128,7 +129,8 @@ STEPS: list[tuple[str, Step, str]] = [
     (
         "add to a field with aliases",
         lambda u: u.add(F(Note.visits), 5),
-        "SET <v> = if_not_exists(<v>, if_not_exists(<n>, if_not_exists(<old.v>, <{'N': '0'}>))) + <{'N': '5'}>",
+        "SET <v> = if_not_exists(<v>, if_not_exists(<n>, if_not_exists(<old.v>, <{'N': '0'}>))) + <{'N': '5'}> "
+        "REMOVE <n>, <old.v>",
     ),
     ("add inside a map", lambda u: u.add(F(Note, lambda n: n.prices["eur"]), 1), "ADD <prices>.<eur> <{'N': '1'}>"),
     ("add elements", lambda u: u.add(F(Note.tags), "b", "a"), "ADD <tags> <{'SS': ['a', 'b']}>"),
@@ -155,7 +157,8 @@ STEPS: list[tuple[str, Step, str]] = [
     (
         "append to what may have an alias",
         lambda u: u.append(F(Note.history), 1),
-        "SET <h> = list_append(if_not_exists(<h>, if_not_exists(<log>, <{'L': []}>)), <{'L': [{'N': '1'}]}>)",
+        "SET <h> = list_append(if_not_exists(<h>, if_not_exists(<log>, <{'L': []}>)), <{'L': [{'N': '1'}]}>) "
+        "REMOVE <log>",
     ),
     (
         "all clauses",

@@ -120,7 +120,7 @@ def test_a_new_item_gets_discriminator_key_fields_and_defaults() -> None:
     assert shown(params) == (
         "SET name = 'x', _type = if_not_exists(_type, 'USER'), mail = 'a@x', number = '7', "
         "score = if_not_exists(score, '100'), note = if_not_exists(note, '-'), lines = if_not_exists(lines, []), "
-        "v = if_not_exists(v, if_not_exists(n, '5'))"
+        "v = if_not_exists(v, if_not_exists(n, '5')) REMOVE n"
     )
 
 
@@ -129,7 +129,7 @@ def test_a_field_that_is_changed_gets_no_default() -> None:
     assert shown(upsert.set_if_missing(F(User.visits), 9).params()) == (
         "SET name = 'x', score = if_not_exists(score, '100') + '1', "
         "lines = list_append(if_not_exists(lines, []), [{'N': '1'}]), v = if_not_exists(v, if_not_exists(n, '9')), "
-        "_type = if_not_exists(_type, 'USER'), mail = 'a@x', number = '7' REMOVE note"
+        "_type = if_not_exists(_type, 'USER'), mail = 'a@x', number = '7' REMOVE note, n"
     )
 
 
