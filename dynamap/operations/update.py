@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
-from dynamap.errors import RequestError
+from typing_extensions import Self
+
+from dynamap.errors import RequestError, ServiceError
 from dynamap.expressions import Action, Assignment, Field, UpdateCompiler
 from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
@@ -14,10 +16,11 @@ from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard
 from dynamap.operations.index_keys import IndexChange, KeyChange, assignments, rewritten
 from dynamap.operations.item_size import check_item_size
+from dynamap.operations.sending import Answer
 from dynamap.operations.settling import Terms
 from dynamap.operations.update_steps import ReturningSteps, UpdateSteps
-from dynamap.operations.updating import Updating
-from dynamap.plan import Call, Item
+from dynamap.operations.updating import Updating, lacks_parent
+from dynamap.plan import Call, CallFailed, Item, Plan
 
 __all__ = ["Rewrite", "Update", "UpdateItem", "UpdateReturning"]
 
@@ -119,6 +122,23 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
             changes = [(path[0], wire) for path, wire in self._difference if len(path) == 1 and wire is not None]
             item = {**self._key, **{str(name): wire for name, wire in changes}}
         check_item_size(self._scope.entity, item, self._what, whole=False)
+
+    def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
+        try:
+            return (yield from super()._attempt(guard, moment, call, lost))
+        except ServiceError as error:
+            whole = self._with_whole_defaults() if lacks_parent(error) else None
+            # a token stands for one request only
+            if whole is None or self._repeat == "exactly_once":
+                raise
+        request = whole._request(moment, guard)  # noqa: SLF001 - a copy of this very operation
+        return (yield from super(Rewrite, whole)._attempt(guard, moment, request, lost))
+
+    def _with_whole_defaults(self) -> Self | None:
+        """The same for an item of before a nested class was declared: it was read as its default, but is not there."""
+        entity = self._scope.entity
+        changes = tuple(difference(entity, entity.attributes(self._read), self._attributes, whole_defaults=True))
+        return None if changes == self._difference else self._copy(_difference=changes)
 
     def _uncertain_parents(self) -> list[str]:
         parents = [".".join(map(str, path[:-1])) for path, _ in self._difference if len(path) > 1]

@@ -15,7 +15,7 @@ from dynamap.operations.settling import Settled, unexpired, with_item
 from dynamap.operations.versioned import VersionedSteps
 from dynamap.plan import Call, CallFailed, Item, Plan
 
-__all__ = ["Updating"]
+__all__ = ["Updating", "lacks_parent"]
 
 M = TypeVar("M")
 R_co = TypeVar("R_co", covariant=True)
@@ -106,7 +106,7 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
             return (yield from super()._attempt(guard, moment, call, lost))
         except ServiceError as error:
             parents = self._uncertain_parents()
-            if not parents or not _lacks_parent(error):
+            if not parents or not lacks_parent(error):
                 raise
             missing = f"no {parents[0]}" if len(parents) == 1 else f"not all of {', '.join(parents)}"
             msg = (
@@ -140,6 +140,6 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         return self._scope.entity.decode(item, applied=True)
 
 
-def _lacks_parent(error: ServiceError) -> bool:
+def lacks_parent(error: ServiceError) -> bool:
     """Whether the service found nothing to change something inside of."""
     return error.code.startswith("Validation") and "document path" in error.message and "invalid" in error.message
