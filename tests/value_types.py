@@ -170,7 +170,7 @@ GENERATED: dict[str, tuple[Any, list[Any]]] = {
     "tuple of two": (tuple[str, int | None], [("x", None), ("x", 1)]),
     "tuple of one": (tuple[Address], [(Address("x"),)]),
     "tuple of none": (hint_of(tuple, ()), [()]),
-    "dict": (dict[str, int], [{}, {"x": 1, "": 2}]),
+    "dict": (dict[str, int], [{}, {"x": 1, "y": 2}]),
     "Mapping": (Mapping[str, int], [{"x": 1}]),
     "dict with int keys": (dict[int, str], [{1: "x", -2: "y"}]),
     "dict with bool keys": (dict[bool, str], [{True: "x", False: "y"}]),

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import attrs
 
-from dynamap.codec.failures import DecodeFailure, Wire, found, kind_of, refusal, split
+from dynamap.codec.failures import EMPTY_KEY, DecodeFailure, Wire, found, kind_of, refusal, split
 from dynamap.codec.numbers import decimal_text, float_text, integer_text, parse_number
 from dynamap.codec.paths import Path
 from dynamap.codec.scalars import checked_text
@@ -110,6 +110,8 @@ class AnyShape(Shape):
         if not isinstance(key, str):
             problem = f"a dict with str keys expected, got a key of type {kind_of(key)}; declare the type of the keys"
             raise refusal(path, problem)
+        if not key:
+            raise refusal(path, EMPTY_KEY)
         return checked_text(key, path)
 
     def _element(self, element: object, path: Path) -> Wire:

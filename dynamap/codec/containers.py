@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from dynamap.codec.anything import build_set
-from dynamap.codec.failures import DecodeFailure, Wire, refusal
+from dynamap.codec.failures import EMPTY_KEY, DecodeFailure, Wire, refusal
 from dynamap.codec.paths import Path
 from dynamap.codec.shapes import Shape, refuse_depth
 
@@ -192,6 +192,8 @@ class MapOf(Shape):
         entries: Mapping[Any, Any] = value
         for key, item in entries.items():
             text = self.key.encode_key(key, path)
+            if not text:
+                raise refusal(path, EMPTY_KEY)
             if text in content:
                 raise refusal((*path, text), "two keys of the dict are stored as this one; make them distinct")
             content[text] = self.value.encode(item, (*path, text))

@@ -8,7 +8,7 @@ from typing import Any
 from dynamap.codec.paths import Path, format_path
 from dynamap.errors import EncodeError
 
-__all__ = ["DecodeFailure", "Wire", "found", "kind_of", "refusal", "split", "with_article"]
+__all__ = ["EMPTY_KEY", "DecodeFailure", "Wire", "found", "kind_of", "refusal", "split", "with_article"]
 
 Wire = dict[str, Any]
 """One attribute value as boto3's low-level client takes it, such as `{"S": "x"}`; bytes stand unencoded under "B"."""
@@ -37,6 +37,10 @@ class DecodeFailure(Exception):
 
     def __str__(self) -> str:
         return f"{format_path(self.path)}: {self.problem}"
+
+
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html: names have 1 to 65535 bytes
+EMPTY_KEY = "an empty text as a key, which DynamoDB does not take as a name; leave it out, or choose another key"
 
 
 def refusal(path: Path, problem: str) -> EncodeError:

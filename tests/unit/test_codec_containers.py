@@ -117,7 +117,7 @@ FALSY: list[tuple[Any, Any]] = [
     [
         lambda hint, value: (hint, value),
         lambda hint, value: (of(list, hint), [value, value]),
-        lambda hint, value: (of(dict, str, hint), {"": value, "k": value}),
+        lambda hint, value: (of(dict, str, hint), {"j": value, "k": value}),
         lambda hint, value: (of(list, of(dict, str, of(list, hint))), [{"k": [value]}]),
     ],
     ids=["alone", "in a list", "in a dict", "three levels down"],
@@ -262,3 +262,12 @@ def test_the_tree_can_be_looked_into() -> None:
     assert isinstance(shaped.value.element, SetOf)
     assert isinstance(shape(tuple[int, str]), TupleOf)
     assert shaped == shape(dict[str, list[set[int]]])
+
+
+@pytest.mark.parametrize("hint", [dict[str, int], dict[str, Any], Any])
+def test_a_map_has_no_empty_key(hint: Any) -> None:
+    with pytest.raises(EncodeError) as raised:
+        shape_of(hint, where="X.a", context=Context()).encode({"": 1}, ("a",))
+    assert str(raised.value) == (
+        "$.a: an empty text as a key, which DynamoDB does not take as a name; leave it out, or choose another key"
+    )

@@ -37,6 +37,13 @@ class Shelf:
 
 
 texts = st.text(max_size=8)
+
+
+def named(key: object) -> bool:
+    """Whether a map can have this key: DynamoDB has no empty names."""
+    return key != ""
+
+
 ints = st.integers(min_value=-(10**38) + 1, max_value=10**38 - 1)
 decimals = st.decimals(min_value=-(10**20), max_value=10**20, places=7, allow_nan=False, allow_infinity=False)
 floats = st.floats(min_value=-1e100, max_value=1e100, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-100)
@@ -92,7 +99,7 @@ def nested(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     return st.one_of(
         *(inner.map(make) for make in shapes),
         st.builds(
-            lambda key, value: (of(dict, key[0], value[0]), st.dictionaries(key[1], value[1], max_size=3)),
+            lambda key, value: (of(dict, key[0], value[0]), st.dictionaries(key[1].filter(named), value[1], max_size=3)),
             st.sampled_from(KEYS),
             inner,
         ),
@@ -139,7 +146,7 @@ plain = st.recursive(
     | st.binary(max_size=5)
     | st.sets(texts, min_size=1, max_size=3)
     | st.sets(st.integers(-9, 9), min_size=1, max_size=3),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts.filter(named), inner, max_size=3),
     max_leaves=8,
 )
 
