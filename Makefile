@@ -25,6 +25,9 @@ PYTEST := bin/python -m pytest
 SHARE = -n $(WORKERS) --dist loadfile
 # Another project's active environment must not answer for ours.
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME
+# Trust what the system trusts, as pip does: a network may have a certificate authority of its own.
+export UV_SYSTEM_CERTS := true
+export UV_NATIVE_TLS := true
 
 .PHONY: help
 help: ## List the targets
