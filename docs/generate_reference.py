@@ -279,7 +279,7 @@ def _annotated(source: _Source) -> Iterator[tuple[str, str, ast.expr | None]]:
 def _documented(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr, str]]:
     """The values that are assigned to names, with the strings that stand under them."""
     for node, following in zip(body, [*body[1:], None], strict=True):
-        target = node.target if isinstance(node, ast.AnnAssign) else None
+        target: ast.expr | None = node.target if isinstance(node, ast.AnnAssign) else None
         if isinstance(node, ast.Assign):
             target = node.targets[0]
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(target, ast.Name) and node.value is not None:

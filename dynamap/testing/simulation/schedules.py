@@ -101,7 +101,7 @@ def schedules(longest: int = 400) -> Any:
     >>> from hypothesis import given
     >>> @given(schedules())
     ... def test_transfers(schedule: Schedule) -> None:
-    ...     ...  # bench.run(schedule)
+    ...     bench.run(schedule)
     """
     from hypothesis import strategies  # noqa: PLC0415 - an extra
 
