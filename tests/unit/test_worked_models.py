@@ -62,7 +62,10 @@ def is_declaration(node: ast.stmt) -> bool:
         calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
         names = [each.func.id for each in calls if isinstance(each.func, ast.Name)]
         return not calls or not {"Table", "NewType", "TypeVar"}.isdisjoint(names)
-    return isinstance(node, (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        # a plain one may stand in a class, as in Normalize(function); a decorator may be made by what is left out
+        return not node.decorator_list
+    return isinstance(node, (ast.Import, ast.ImportFrom, ast.ClassDef))
 
 
 def tables_in(tree: ast.AST) -> int:
