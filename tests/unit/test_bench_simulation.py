@@ -719,9 +719,8 @@ def fan_out(joined: list[int]) -> Plan[int]:
         reply = yield call
         return int(reply["Item"]["count"]["N"])
 
-    tickets: list[Ticket] = []
-    for name in "abc":
-        tickets.append((yield Spawn(read(name))))
+    first, second, third = (yield Spawn(read("a"))), (yield Spawn(read("b"))), (yield Spawn(read("c")))
+    tickets: list[Ticket] = [first, second, third]
     total = 0
     while tickets:
         ticket, count = yield Join(tuple(tickets))
