@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_origin
@@ -60,7 +61,14 @@ def _with_inherited(cls: type, declared: Declaration) -> Declaration:
     return declared
 
 
-def _keep_names(_cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
+def _keep_names(cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
+    for field in fields:
+        if isinstance(field.default, dataclasses.Field):
+            msg = (
+                f"{cls.__qualname__}.{field.name} has dataclasses.field(...) as its default, which attrs would take for "
+                f"a value: write attrs.field(...), as @entity makes an attrs class"
+            )
+            raise ModelError(msg)
     # attrs strips underscores from __init__'s parameters, the checkers' dataclass_transform does not: keep the name
     return [
         field.evolve(alias=field.name) if getattr(field, "alias_is_default", not field.alias) else field

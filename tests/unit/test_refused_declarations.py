@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -454,3 +455,16 @@ def test_milliseconds_are_no_ttl() -> None:
 
     with pytest.raises(ModelError, match=r"Millis\.at is the TTL, so it must be a datetime or an int of seconds"):
         Table("t", [Millis], ttl="ttl")
+
+
+def test_a_field_of_dataclasses_is_no_default_of_an_attrs_class() -> None:
+    class Order:
+        id: str
+        lines: list[str] = dataclasses.field(default_factory=list)
+
+    with pytest.raises(ModelError) as raised:
+        entity("ORDER", pk="ORDER#{id}")(Order)
+    assert str(raised.value) == (
+        f"{Order.__qualname__}.lines has dataclasses.field(...) as its default, which attrs would take for a value: "
+        f"write attrs.field(...), as @entity makes an attrs class"
+    )
