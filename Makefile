@@ -1,5 +1,5 @@
 # Every target makes the virtual environment it needs below .venvs, once, and again when pyproject.toml changes.
-# Needed beforehand: Python 3.10 or later with venv. npm is needed for the tests on dynalite only.
+# Needed beforehand: Python 3.10 or later with venv. npm is needed for the tests on dynalite and with ElectroDB only.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -16,6 +16,8 @@ INTERPRETERS := 3.10 3.11 3.12 3.13
 MINISTACK := ministack==1.5.33
 ROTO := roto-aws==0.10.1
 DYNALITE := dynalite@4.0.0
+# Another tool whose tables are adopted.
+ELECTRODB := electrodb@3.9.3 @aws-sdk/client-dynamodb@3.1169.0
 
 VENVS := .venvs
 UV := $(VENVS)/tools/bin/uv
@@ -96,17 +98,18 @@ clean: ## Remove the environments and every cache
 .PHONY: servers
 servers: $(VENVS)/ministack/.ready $(VENVS)/roto/.ready ## Install the servers that the integration tests use
 	@if command -v npm >/dev/null; then \
-	    $(MAKE) --no-print-directory $(VENVS)/dynalite/.ready; \
+	    $(MAKE) --no-print-directory $(VENVS)/dynalite/.ready $(VENVS)/electrodb/.ready; \
 	elif [ "$${CI:-}" = true ]; then \
 	    echo "npm is not installed, and CI=true lets no server be missing." >&2; exit 1; \
 	else \
-	    echo "SKIPPED: npm is not installed; the tests on dynalite will be skipped."; \
+	    echo "SKIPPED: npm is not installed; the tests on dynalite and with ElectroDB will be skipped."; \
 	fi
 
 # Where the tests find the servers; what the caller has set stays. Looked up when the tests start, after the install.
 test-main test-deep: export DYNAMAP_MINISTACK ?= $(CURDIR)/$(VENVS)/ministack/bin/ministack
 test-main test-deep: export DYNAMAP_ROTO ?= $(CURDIR)/$(VENVS)/roto/bin/roto-server
 test-main test-deep: export DYNAMAP_DYNALITE ?= $(shell ls $(CURDIR)/$(VENVS)/dynalite/node_modules/.bin/dynalite 2>/dev/null)
+test-main test-deep: export DYNAMAP_ELECTRODB ?= $(CURDIR)/$(VENVS)/electrodb/node_modules
 
 # Environments. uv installs each in seconds where pip takes half a minute; pip brings uv itself.
 
@@ -166,4 +169,10 @@ $(VENVS)/dynalite/.ready: Makefile
 	rm -rf $(@D)
 	mkdir -p $(@D)
 	npm install --prefix $(@D) --no-fund --no-audit --no-update-notifier --loglevel=error '$(DYNALITE)'
+	touch $@
+
+$(VENVS)/electrodb/.ready: Makefile
+	rm -rf $(@D)
+	mkdir -p $(@D)
+	npm install --prefix $(@D) --no-fund --no-audit --no-update-notifier --loglevel=error $(ELECTRODB)
 	touch $@
