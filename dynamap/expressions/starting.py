@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Context, Decimal
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from dynamap.codec import Number, SetOf, Wire, unwrapped
 from dynamap.expressions.fields import OrElse, Sum
@@ -40,10 +40,8 @@ class StartingValues(UpdateCompiler):
 
     def _started(self, action: Action, resolved: Resolved) -> Wire | None:
         if isinstance(action, Set):
-            given: object = action.value
-            return (
-                self._term_value(given, resolved) if isinstance(given, (OrElse, Sum)) else self.stored(given, resolved)
-            )
+            computed = isinstance(action.value, (OrElse, Sum))
+            return self._term_value(action.value, resolved) if computed else self.stored(action.value, resolved)
         if isinstance(action, SetIfMissing):
             return self.stored(action.value, resolved)
         if isinstance(action, Add):
@@ -60,7 +58,8 @@ class StartingValues(UpdateCompiler):
     def _term_value(self, term: object, resolved: Resolved) -> Wire:
         """What a part of a right side stands for where every field is missing."""
         if isinstance(term, OrElse):
-            field, default = _parts(term)
+            field: object = term.field
+            default: object = term.default
             return self._term_value(default, self.resolve(field))
         if isinstance(term, Sum):
             left: object = term.left
@@ -72,7 +71,3 @@ class StartingValues(UpdateCompiler):
         one, two = Decimal(left["N"]), Decimal(right["N"])
         total = _EXACT.add(one, two) if sign == "+" else _EXACT.subtract(one, two)
         return self._encode_with(Number(), total, resolved)
-
-
-def _parts(term: OrElse[Any]) -> tuple[object, object]:
-    return term.field, term.default

@@ -387,3 +387,14 @@ def test_a_look_that_fails_after_a_loss_is_unknown() -> None:
     driven = drive(plan, lost(), condition_failed(), answered("AccessDeniedException", "no reading"))
     assert isinstance(driven.error, OutcomeUnknown)
     assert driven.error.applied is None
+
+
+def test_an_answer_that_was_lost_is_not_forgotten_by_the_request_that_follows() -> None:
+    """A version of 0 starts afresh by a second request; what refuses that says nothing of the first one."""
+    plan = plan_of(lambda a, v: a.update(id="a").add(F(Account.balance), 1).ignore_version().at_least_once())
+    zero = condition_failed({**account_item(7), "revision": {"N": "0"}})
+    error = drive(plan, lost(), zero, answered("AccessDeniedException")).error
+    assert isinstance(error, OutcomeUnknown)
+    plan = plan_of(lambda a, v: a.update(id="a").add(F(Account.balance), 1).ignore_version().at_least_once())
+    error = drive(plan, zero, answered("AccessDeniedException")).error
+    assert not isinstance(error, OutcomeUnknown)
