@@ -183,6 +183,11 @@ class Custom(Shape):
     def accepts(self, value: object) -> bool:
         return self.inner is None or self.inner.accepts(value)
 
+    @property
+    def empty_when_absent(self) -> bool:
+        both = self.encoder is not None and self.decoder is not None
+        return self.inner is not None and not both and self.inner.empty_when_absent
+
     def encode(self, value: Any, path: Path = ()) -> Wire:
         if self.encoder is None and self.inner is not None:
             return self.inner.encode(value, path)
@@ -194,6 +199,16 @@ class Custom(Shape):
             return self.inner.decode(wire, path)
         plain = _PLAIN.decode(wire, path)
         return plain if self.decoder is None else _call_back(self.decoder, plain, path, "the decode function")
+
+    def encode_attribute(self, value: Any, path: Path = ()) -> Wire | None:
+        if self.encoder is None and self.inner is not None:
+            return self.inner.encode_attribute(value, path)
+        return self.encode(value, path)
+
+    def decode_attribute(self, wire: Wire | None, path: Path = ()) -> Any:
+        if wire is None and self.empty_when_absent and self.inner is not None:
+            return self.inner.decode_attribute(None, path)
+        return super().decode_attribute(wire, path)
 
 
 @attrs.frozen

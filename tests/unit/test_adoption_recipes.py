@@ -67,3 +67,25 @@ def test_adapted_values_are_keys_and_operands_too() -> None:
     values = update.params()["ExpressionAttributeValues"].values()
     assert {"BS": [b"Yg=="]} in values
     assert {"B": b"YQ=="} in values
+
+
+@entity("NOTE", frozen=True)
+class FromList:
+    id: str
+    tags: Annotated[set[str], Attribute(decode=set)]
+
+
+@entity("NOTE", frozen=True)
+class ToList:
+    id: str
+    tags: Annotated[set[str], Attribute(encode=sorted)]
+
+
+@pytest.mark.parametrize(("cls", "empty"), [(FromList, None), (ToList, {"L": []})])
+def test_a_set_that_was_or_is_a_list_reads_as_empty_where_it_is_absent(cls: Any, empty: Any) -> None:
+    described: Any = Table("notes", [cls], pk="id", sk=None).entity(cls)
+    item = {"id": {"S": "a"}, "_type": {"S": "NOTE"}}
+    assert described.decode(item) == cls("a", set())
+    assert described.decode({**item, "tags": {"L": [{"S": "b"}]}}) == cls("a", {"b"})
+    assert described.encode(cls("a", set())).get("tags") == empty
+    assert described.decode(described.encode(cls("a", set()))) == cls("a", set())
