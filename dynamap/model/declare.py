@@ -65,8 +65,8 @@ def _keep_names(cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Att
     for field in fields:
         if isinstance(field.default, dataclasses.Field):
             msg = (
-                f"{cls.__qualname__}.{field.name} has dataclasses.field(...) as its default, which attrs would take for "
-                f"a value: write attrs.field(...), as @entity makes an attrs class"
+                f"{cls.__qualname__}.{field.name} has dataclasses.field(...) as its default, which attrs would take "
+                f"for a value: write attrs.field(...), as @entity makes an attrs class"
             )
             raise ModelError(msg)
     # attrs strips underscores from __init__'s parameters, the checkers' dataclass_transform does not: keep the name
