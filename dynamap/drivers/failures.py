@@ -119,8 +119,8 @@ def describe(error: Exception) -> CallFailed:
     failed: CallFailed
     name = type(error).__name__
     if isinstance(error, raised.ClientError):
-        response: Mapping[str, Any] = error.response
-        failed = _service_answer(response)
+        answered: Any = error
+        failed = _service_answer(answered.response)
     elif isinstance(error, DamagedReply):
         failed = CallFailed(Reached.APPLIED, name, str(error))
     elif isinstance(error, (raised.ParamValidationError, raised.NoCredentialsError, raised.NoRegionError)):
