@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = ["Event", "is_linearizable"]
 
@@ -24,11 +24,11 @@ class Event:
 
     begin: int
     end: int
-    operation: Hashable
+    operation: Any
     optional: bool = False
 
 
-def is_linearizable(history: Sequence[Event], start: S, apply: Callable[[S, Hashable], S | None]) -> bool:
+def is_linearizable(history: Sequence[Event], start: S, apply: Callable[[S, Any], S | None]) -> bool:
     """Whether the history has such an order. *apply* answers the next state, or None where the answer does not fit."""
     events = sorted(history, key=lambda event: event.begin)
     everything = frozenset(range(len(events)))

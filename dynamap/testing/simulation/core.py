@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dynamap.backoff import Surroundings
 from dynamap.model import Table
 from dynamap.plan import Call, CallFailed, Item, Reply
-from dynamap.testing.faults import AnyFault, ClientCrashed, Strike, can_strike, fault_name
+from dynamap.testing.faults import AnyFault, Cancellation, ClientCrashed, Strike, can_strike, fault_name
 from dynamap.testing.memory import Snapshot
 from dynamap.testing.simulation.backends import Backend, is_eventual_read, is_write
 from dynamap.testing.simulation.clocks import ClientClock, Clocks, World
@@ -93,6 +93,7 @@ class Simulation:
         faults = len(settings.faults)
         self._quiet = round(faults * (1 - settings.fault_rate) / settings.fault_rate) if settings.fault_rate else 0
         self._history: list[Snapshot] = []
+        self._applied: set[object] = set()
         self._checked = -1
 
     # ---- before and after everything
@@ -138,9 +139,17 @@ class Simulation:
         choice = self.schedule.below(self._quiet + len(faults)) - self._quiet
         if choice < 0 or not can_strike(faults[choice], call):
             return None
+        if isinstance(faults[choice], Cancellation) and call.params.get("ClientRequestToken") in self._applied:
+            # the service recognises the token, and answers that all is well
+            return None
         if self._faults_left is not None:
             self._faults_left -= 1
         return faults[choice]
+
+    def applied(self, call: Call) -> None:
+        """Note that a call was applied."""
+        if "ClientRequestToken" in call.params:
+            self._applied.add(call.params["ClientRequestToken"])
 
     # ---- the replica, the reaper and the checks
 
@@ -240,9 +249,11 @@ class Step:
             if snapshot is not None:
                 self._fault = f"{self._fault}, stale" if self._fault else "stale"
                 return simulation.backend.answer_from(snapshot, call)
-            return simulation.backend.send(call)
+            reply = simulation.backend.send(call)
         except CallFailed as failed:
             return failed
+        simulation.applied(call)
+        return reply
 
     def _note(self, outcome: Reply | BaseException) -> None:
         words = outcome_words(outcome)
