@@ -108,7 +108,7 @@ class _Evaluator:
                 msg = f"{left!r} {operator} None or an empty set: use eq, ne, exists or not_exists"
                 raise RequestError(msg)
             # what is read as None or as the empty set may be missing
-            if stored is None and self._compiler.reads_like_absent(left, right):
+            if stored is None and self._compiler.reads_like_absent(left, cast("object", right)):
                 return operator == "="
         return _compare(operator, stored, wire)
 
