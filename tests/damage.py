@@ -6,6 +6,7 @@ import dataclasses
 import math
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 from hypothesis import strategies as st
@@ -106,6 +107,14 @@ class OddText(str):
     __slots__ = ()
 
 
+class Shade(Enum):
+    """Its members have the names of others."""
+
+    RED = "rot"
+    LOW = 100
+    READ = 64
+
+
 @dataclasses.dataclass
 class Stranger:
     alpha: int = 1
@@ -152,6 +161,7 @@ WRONG: list[Any] = [
     {"x": 5},
     {5: "x", "5": "y"},
     {"A": 1, "a": 2},
+    {"": 1},
     Decimal("-0.00"),
     Decimal("0E-200"),
     -0.0,
@@ -165,6 +175,8 @@ WRONG: list[Any] = [
     date(2020, 1, 1),
     timedelta(1),
     Color.RED,
+    Shade.RED,
+    Shade.LOW,
     Word.YES,
     Level.LOW,
     Rights(7),
@@ -176,7 +188,7 @@ WRONG: list[Any] = [
 
 
 def _two_of_a_kind(wire: dict[str, Any]) -> dict[str, Any]:
-    return {"M": {"1": wire, "1.0": wire, "A": wire}}
+    return {"M": {"1": wire, "1.0": wire}}
 
 
 # attribute values of every type with every content that could stand there by mistake, plain and in containers

@@ -23,6 +23,7 @@ import pytest
 from dynamap.codec import Attribute, ClassShape, Context, DecodeFailure, Extras, Normalize, class_shape
 from dynamap.codec.generated import CompiledClass, compiled
 from dynamap.errors import EncodeError
+from tests.comparing import outcome
 from tests.value_types import exact, json_of
 
 
@@ -325,7 +326,7 @@ def test_a_computed_field_without_default_stays_as_the_class_computes_it() -> No
 
 
 def test_a_wrapped_init_is_told_only_what_is_there() -> None:
-    @dataclass
+    @dataclass(kw_only=True)
     class Wrapped:
         id: str
         size: int = 1
@@ -368,6 +369,28 @@ def test_too_deep_values_are_refused_at_the_same_depth(links: int, inside: Any) 
     with pytest.raises(EncodeError, match="nested deeper") as refusal:
         code.encode_item(chain)
     assert str(refusal.value) == str(expected.value)
+
+
+@attrs.define
+class KeepingAny:
+    rest: Annotated[dict[str, Any], Extras()] = attrs.field(factory=dict)
+
+
+@dataclass
+class Outer:
+    inner: KeepingAny
+    rest: Annotated[dict[str, list[Any]], Extras()]
+
+
+@pytest.mark.parametrize("levels", range(27, 35))
+def test_extras_are_as_deep_as_the_interpreter_lets_them_be(levels: int) -> None:
+    deep: list[Any] = []
+    for _ in range(levels):
+        deep = [deep]
+    code = fresh(Outer)
+    for outer in (Outer(KeepingAny({"x": deep}), {}), Outer(KeepingAny(), {"x": deep})):
+        expected = outcome(lambda: code.shape.encode_item(outer))  # noqa: B023
+        assert outcome(lambda: code.encode_item(outer)) == expected  # noqa: B023
 
 
 @pytest.mark.parametrize("levels", [1, 5, 6, 20, 31, 32, 40])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import field, make_dataclass
+from dataclasses import dataclass, field, make_dataclass
 from typing import Annotated, Any, NamedTuple
 
 import attrs
@@ -218,6 +218,21 @@ def test_no_interpreter_is_needed_for_an_item_with_its_like_inside(no_interprete
     assert code.encode_item(link) == item
     assert code.decode_item(item) == link
     assert code.decode_struct(msgspec.json.decode(body, type=code.raw_type)) == link
+
+
+def test_no_interpreter_is_needed_for_fields_that_the_class_computes(no_interpreter: Callable[[], None]) -> None:
+    @dataclass
+    class Doubling:
+        size: int
+        double: int = field(init=False)
+
+        def __post_init__(self) -> None:
+            self.double = self.size * 2
+
+    code = compiled(shape_of_class(Doubling))
+    code.decode_item({"size": {"N": "4"}})
+    no_interpreter()
+    assert code.decode_item({"size": {"N": "4"}}).double == 8
 
 
 def test_the_interpreter_would_be_seen(no_interpreter: Callable[[], None]) -> None:
