@@ -44,14 +44,12 @@ def test_names_are_data_and_never_code() -> None:
 @pytest.mark.parametrize("name", ["ﬁ", "ªb", "ſ", "ünï"])
 def test_field_names_that_python_would_change_in_source(name: str) -> None:
     cls = type("Changed", (), {"__init__": lambda self, **values: self.__dict__.update(values)})
-    changed = unicodedata.normalize("NFKC", name)
-    values = {changed: "as Python changes it", name: "as it is"}
-    cls.__annotations__ = dict.fromkeys(values, str)
+    cls.__annotations__ = {name: str}
     made = attrs.define(init=False, slots=False)(cls)
     code = fresh(made)
-    item = {each: {"S": value} for each, value in values.items()}
-    assert code.encode_item(made(**values)) == item
-    assert vars(code.decode_item(item)) == values
+    instance = made(**{unicodedata.normalize("NFKC", name): "another's", name: "x"})
+    assert code.encode_item(instance) == {name: {"S": "x"}}
+    assert vars(code.decode_item({name: {"S": "x"}})) == {name: "x"}
 
 
 def test_generated_names_do_not_meet_those_of_fields() -> None:
