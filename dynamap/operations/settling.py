@@ -133,7 +133,11 @@ def _surely_refused(entity: Entity[Any], terms: Terms, seen: Item | None) -> boo
     if seen is None or terms.guard.kind is not GuardKind.VERSION:
         # what is stored without versions may be stored so again by another writer
         return False
-    stored = entity.stored_version(seen)
+    try:
+        stored = entity.stored_version(seen)
+    except ItemDecodeError:
+        # another writer left no version there that could tell
+        return False
     if stored == terms.guard.version:
         return True
     # the number that mine would have stored, but under another writer's id; a delete of mine would have left nothing

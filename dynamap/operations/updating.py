@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from dynamap.errors import ServiceError, VersionConflict
+from dynamap.errors import ItemDecodeError, ServiceError, VersionConflict
 from dynamap.expressions import Action, Assignment, UpdateCompiler
 from dynamap.markers import D
 from dynamap.operations.base import Moment
@@ -125,7 +125,13 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
 
     def _stored_as_zero(self, seen: Item | None) -> bool:
         entity = self._scope.entity
-        return seen is not None and entity.version_attribute in seen and entity.stored_version(seen) == 0
+        if seen is None or entity.version_attribute not in seen:
+            return False
+        try:
+            return entity.stored_version(seen) == 0
+        except ItemDecodeError:
+            # what it is refused for is said first
+            return False
 
     def _result(self, reply: dict[str, Any], call: Call, moment: Moment) -> Any:
         del call, moment

@@ -192,12 +192,15 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
     def _result_of_transaction(self, guard: Guard, moment: Moment, call: Call) -> Plan[R_co]:
         """The result of a transaction of one: what was stored if that is known, else the item as it stands now."""
         known: Any = self._known_result(call, guard, moment)
-        if known is None:
+        if known is not None:
+            return known  # type: ignore[no-any-return]
+        try:
             item = yield from read_item(self._runtime, self._scope.table_name, self._key, self._what)
-            if item is None:
-                return self._unread_result(call)
-            return self._resolved_result(item, call)
-        return known  # type: ignore[no-any-return]
+        except DynamapError as error:
+            # that the read failed must not look as if the write had
+            msg = f"{self._what}: it was applied, but the item could not be read to answer it: read it again"
+            raise OutcomeUnknown(msg, applied=True) from error
+        return self._unread_result(call) if item is None else self._resolved_result(item, call)
 
     def _known_result(self, call: Call, guard: Guard, moment: Moment) -> Any:
         """The entity that the write stores; None where that is not known before it is sent."""
