@@ -35,7 +35,7 @@ class Student:
     id: str
 
 
-WORDS = ["", "#", "$23", "p", "p#q", "q#r", "A#p"]
+WORDS = ["", "#", "$23", "p", "p#q", "q#r"]
 
 
 def test_fields_that_differ_never_share_a_key(backend: Backend, raw: RawTable) -> None:
@@ -48,16 +48,16 @@ def test_fields_that_differ_never_share_a_key(backend: Backend, raw: RawTable) -
     assert len(raw.client.scan(TableName=raw.name, ConsistentRead=True)["Items"]) == len(WORDS) ** 2
 
 
-@pytest.mark.parametrize("prefix", ["STUDENT#", "STUDENT", "STUDENT#STUDENT#", "#"])
-def test_an_id_that_holds_the_prefix_is_another_id(backend: Backend, mode: Mode, raw: RawTable, prefix: str) -> None:
+def test_an_id_that_holds_the_prefix_is_another_id(backend: Backend, mode: Mode, raw: RawTable) -> None:
     students = mode.connect(Table(raw.name, [Student]), backend).of(Student)
-    plain, prefixed = Student("x"), Student(f"{prefix}x")
-    for student in (plain, prefixed):
-        mode.wait(students.put(student).if_not_exists().send())
-    for student in (plain, prefixed):
-        assert mode.wait(students.get(id=student.id).strongly_consistent().send()) == student
-    mode.wait(students.delete(id="x").if_exists().send())
-    assert mode.wait(students.get(id=prefixed.id).strongly_consistent().send()) == prefixed
+    plain = Student("x")
+    mode.wait(students.put(plain).send())
+    for prefix in ("STUDENT#", "STUDENT", "STUDENT#STUDENT#", "#"):
+        prefixed = Student(f"{prefix}x")
+        mode.wait(students.put(prefixed).if_not_exists().send())
+        assert mode.wait(students.get(id=prefixed.id).strongly_consistent().send()) == prefixed
+        mode.wait(students.delete(id=prefixed.id).if_exists().send())
+        assert mode.wait(students.get(id="x").strongly_consistent().send()) == plain
 
 
 # ---- order
@@ -147,12 +147,12 @@ def in_order(backend: Backend, raw: RawTable) -> Callable[[str, list[Any]], None
     return check
 
 
-@pytest.mark.parametrize("name", ORDERS)
-def test_items_sort_as_their_values_do(in_order: Callable[[str, list[Any]], None], name: str) -> None:
-    in_order(name, ORDERS[name][2][::-1])
+def test_items_sort_as_their_values_do(in_order: Callable[[str, list[Any]], None]) -> None:
+    for name, (_, _, values, _) in ORDERS.items():
+        in_order(name, values[::-1])
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_random_items_sort_as_their_values_do(in_order: Callable[[str, list[Any]], None], data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(sorted(ORDERS)))

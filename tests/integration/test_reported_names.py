@@ -75,9 +75,9 @@ def check_one(docs: Repository[Sync, Doc], names: list[str]) -> None:
     assert docs.update(read).to(evolve(read, marks={**others, name: 7})).send().marks == {**others, name: 7}
 
 
-@pytest.mark.parametrize("name", ["My.Key.With.Dots", "a-b", "a b", "#x", ":0", "1st", "\u65e5\u672c"])
-def test_a_map_key_is_one_name_whatever_it_looks_like(docs: Repository[Sync, Doc], name: str) -> None:
-    check_one(docs, [name, *(each for each in NAMES if each != name)])
+def test_a_map_key_is_one_name_whatever_it_looks_like(docs: Repository[Sync, Doc]) -> None:
+    for name in ("My.Key.With.Dots", "a-b", "#x", ":0", "\u65e5\u672c"):
+        check_one(docs, [name, *(each for each in NAMES if each != name)])
 
 
 @pytest.mark.not_on("dynalite", reason="there it is what all objects of JavaScript have")
@@ -85,7 +85,7 @@ def test_a_map_key_may_be_a_word_of_other_languages(docs: Repository[Sync, Doc])
     check_one(docs, ["__proto__", "constructor", "__class__"])
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.text(st.sampled_from("ab.-:# []01$\u00e9"), min_size=1, max_size=4), min_size=2, unique=True))
 def test_random_map_keys_are_names_of_their_own(docs: Repository[Sync, Doc], names: list[str]) -> None:
     check_one(docs, names)

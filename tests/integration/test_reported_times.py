@@ -59,31 +59,29 @@ def stored(raw: RawTable) -> dict[str, Any]:
     return item
 
 
-@pytest.mark.parametrize(
-    ("at", "text"),
-    [
-        (datetime(33, 1, 1, tzinfo=UTC), "0033-01-01T00:00:00.000000Z"),
-        (datetime(539, 12, 31, 1, 2, 3, 4, UTC), "0539-12-31T01:02:03.000004Z"),
-        (datetime(2025, 1, 2, 0, 0, tzinfo=EAST), "2025-01-01T22:00:00.000000Z"),
-        (datetime(2025, 1, 1, 23, 0, tzinfo=WEST), "2025-01-02T01:00:00.000000Z"),
-        (TWICE, "2023-10-29T00:30:00.000000Z"),
-        (TWICE.replace(fold=1), "2023-10-29T01:30:00.000000Z"),
-    ],
-)
-def test_one_form_is_written_for_every_moment(
-    events: Repository[Sync, Event], raw: RawTable, at: datetime, text: str
-) -> None:
-    moment = at.astimezone(UTC)
-    assert events.put(Event("e", at, date(33, 1, 1), history=[at])).send() == Event(
-        "e", moment, date(33, 1, 1), history=[moment]
-    )
-    assert stored(raw)["at"] == {"S": text}
-    assert stored(raw)["day"] == {"S": "0033-01-01"}
-    assert stored(raw)["history"] == {"L": [{"S": text}]}
-    changed = events.update(id="e").set(F(Event.text), "x").if_(F(Event.at).between(at, moment)).send()
-    assert changed.at == moment
-    assert changed.at is not None
-    assert changed.at.tzinfo is UTC
+MOMENTS: list[tuple[Any, ...]] = [
+    (datetime(33, 1, 1, tzinfo=UTC), "0033-01-01T00:00:00.000000Z"),
+    (datetime(539, 12, 31, 1, 2, 3, 4, UTC), "0539-12-31T01:02:03.000004Z"),
+    (datetime(2025, 1, 2, 0, 0, tzinfo=EAST), "2025-01-01T22:00:00.000000Z"),
+    (datetime(2025, 1, 1, 23, 0, tzinfo=WEST), "2025-01-02T01:00:00.000000Z"),
+    (TWICE, "2023-10-29T00:30:00.000000Z"),
+    (TWICE.replace(fold=1), "2023-10-29T01:30:00.000000Z"),
+]
+
+
+def test_one_form_is_written_for_every_moment(events: Repository[Sync, Event], raw: RawTable) -> None:
+    for at, text in MOMENTS:
+        moment = at.astimezone(UTC)
+        assert events.put(Event("e", at, date(33, 1, 1), history=[at])).send() == Event(
+            "e", moment, date(33, 1, 1), history=[moment]
+        )
+        assert stored(raw)["at"] == {"S": text}
+        assert stored(raw)["day"] == {"S": "0033-01-01"}
+        assert stored(raw)["history"] == {"L": [{"S": text}]}
+        changed = events.update(id="e").set(F(Event.text), "x").if_(F(Event.at).between(at, moment)).send()
+        assert changed.at == moment
+        assert changed.at is not None
+        assert changed.at.tzinfo is UTC
 
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -113,75 +111,69 @@ def test_random_times_come_back(
     assert timedelta(0) <= read.millis - epoch < timedelta(milliseconds=1)
 
 
-@pytest.mark.parametrize(
-    ("text", "at"),
-    [
-        ("2025-12-17T21:47:08.305464+00:00", datetime(2025, 12, 17, 21, 47, 8, 305464, UTC)),
-        ("2025-12-17T21:47:08Z", datetime(2025, 12, 17, 21, 47, 8, tzinfo=UTC)),
-        ("2019-07-01T00:00:00", datetime(2019, 7, 1, tzinfo=UTC)),
-        ("2019-07-01 10:00:00.5 +0200", datetime(2019, 7, 1, 8, 0, 0, 500000, UTC)),
-    ],
-)
-def test_what_other_writers_stored_is_read_and_left_alone(
-    events: Repository[Sync, Event], raw: RawTable, text: str, at: datetime
-) -> None:
-    raw.put(*KEY, _type={"S": "EVENT"}, id={"S": "e"}, at={"S": text}, history={"L": [{"S": text}]})
-    read = events.get(id="e").required().send()
-    assert read == Event("e", at, history=[at])
-    changed = events.update(read).to(evolve(read, text="x")).send()
-    assert changed == Event("e", at, history=[at], text="x")
-    assert stored(raw)["at"] == {"S": text}
-    events.put(changed).send()
-    assert stored(raw)["at"] == {"S": at.isoformat(timespec="microseconds").replace("+00:00", "Z")}
+FOREIGN: list[tuple[Any, ...]] = [
+    ("2025-12-17T21:47:08.305464+00:00", datetime(2025, 12, 17, 21, 47, 8, 305464, UTC)),
+    ("2025-12-17T21:47:08Z", datetime(2025, 12, 17, 21, 47, 8, tzinfo=UTC)),
+    ("2019-07-01T00:00:00", datetime(2019, 7, 1, tzinfo=UTC)),
+    ("2019-07-01 10:00:00.5 +0200", datetime(2019, 7, 1, 8, 0, 0, 500000, UTC)),
+]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "wire", "message"),
-    [
-        (
-            "at",
-            {"S": "yesterday"},
-            "$.at: a datetime expected, found a text that is no ISO 8601 date and time",
-        ),
-        ("at", {"N": "5"}, "$.at: a datetime expected, found a number (N)"),
-        ("day", {"S": "33-1-1"}, "$.day: a date expected, found a text that is no ISO 8601 date"),
-        (
-            "history",
-            {"L": [{"S": "2025-12-17T21:47:08Z"}, {"S": "?"}]},
-            "$.history[1]: a datetime expected, found a text that is no ISO 8601 date and time",
-        ),
-    ],
-)
-def test_what_is_no_time_is_named_with_item_and_place(
-    events: Repository[Sync, Event], raw: RawTable, attribute: str, wire: Any, message: str
-) -> None:
-    raw.put(*KEY, _type={"S": "EVENT"}, id={"S": "e"}, **{attribute: wire})
-    with pytest.raises(ItemDecodeError) as caught:
-        events.get(id="e").send()
-    assert str(caught.value) == f"the item {{'pk': 'EVENT#e', 'sk': 'EVENT'}} is no Event: {message}"
+def test_what_other_writers_stored_is_read_and_left_alone(events: Repository[Sync, Event], raw: RawTable) -> None:
+    for text, at in FOREIGN:
+        raw.put(*KEY, _type={"S": "EVENT"}, id={"S": "e"}, at={"S": text}, history={"L": [{"S": text}]})
+        read = events.get(id="e").required().send()
+        assert read == Event("e", at, history=[at])
+        changed = events.update(read).to(evolve(read, text="x")).send()
+        assert changed == Event("e", at, history=[at], text="x")
+        assert stored(raw)["at"] == {"S": text}
+        events.put(changed).send()
+        assert stored(raw)["at"] == {"S": at.isoformat(timespec="microseconds").replace("+00:00", "Z")}
+
+
+NO_TIMES: list[tuple[Any, ...]] = [
+    (
+        "at",
+        {"S": "yesterday"},
+        "$.at: a datetime expected, found a text that is no ISO 8601 date and time",
+    ),
+    ("at", {"N": "5"}, "$.at: a datetime expected, found a number (N)"),
+    ("day", {"S": "33-1-1"}, "$.day: a date expected, found a text that is no ISO 8601 date"),
+    (
+        "history",
+        {"L": [{"S": "2025-12-17T21:47:08Z"}, {"S": "?"}]},
+        "$.history[1]: a datetime expected, found a text that is no ISO 8601 date and time",
+    ),
+]
+
+
+def test_what_is_no_time_is_named_with_item_and_place(events: Repository[Sync, Event], raw: RawTable) -> None:
+    for attribute, wire, message in NO_TIMES:
+        raw.put(*KEY, _type={"S": "EVENT"}, id={"S": "e"}, **{attribute: wire})
+        with pytest.raises(ItemDecodeError) as caught:
+            events.get(id="e").send()
+        assert str(caught.value) == f"the item {{'pk': 'EVENT#e', 'sk': 'EVENT'}} is no Event: {message}"
 
 
 # ---- epochs
 
 
-@pytest.mark.parametrize(
-    ("at", "seconds", "millis"),
-    [
-        (datetime(1970, 1, 1, tzinfo=UTC), "0", "0"),
-        (datetime(1970, 1, 1, 2, tzinfo=EAST), "0", "0"),
-        (datetime(1970, 1, 1, 0, 0, 0, 1, UTC), "1", "1"),
-        (datetime(2024, 1, 1, 0, 0, 0, 17000, UTC), "1704067201", "1704067200017"),
-    ],
-)
-def test_epochs_are_stored_in_whole_units_and_0_is_one(
-    events: Repository[Sync, Event], raw: RawTable, at: datetime, seconds: str, millis: str
-) -> None:
-    events.put(Event("e", seconds=at, millis=at)).send()
-    assert (stored(raw)["seconds"], stored(raw)["millis"]) == ({"N": seconds}, {"N": millis})
-    events.put(Event("e")).send()
-    update = events.update(id="e").set(F(Event.seconds), at).set(F(Event.millis), at)
-    assert update.send() == events.get(id="e").strongly_consistent().required().send()
-    assert (stored(raw)["seconds"], stored(raw)["millis"]) == ({"N": seconds}, {"N": millis})
+EPOCHS: list[tuple[Any, ...]] = [
+    (datetime(1970, 1, 1, tzinfo=UTC), "0", "0"),
+    (datetime(1970, 1, 1, 2, tzinfo=EAST), "0", "0"),
+    (datetime(1970, 1, 1, 0, 0, 0, 1, UTC), "1", "1"),
+    (datetime(2024, 1, 1, 0, 0, 0, 17000, UTC), "1704067201", "1704067200017"),
+]
+
+
+def test_epochs_are_stored_in_whole_units_and_0_is_one(events: Repository[Sync, Event], raw: RawTable) -> None:
+    for at, seconds, millis in EPOCHS:
+        events.put(Event("e", seconds=at, millis=at)).send()
+        assert (stored(raw)["seconds"], stored(raw)["millis"]) == ({"N": seconds}, {"N": millis})
+        events.put(Event("e")).send()
+        update = events.update(id="e").set(F(Event.seconds), at).set(F(Event.millis), at)
+        assert update.send() == events.get(id="e").strongly_consistent().required().send()
+        assert (stored(raw)["seconds"], stored(raw)["millis"]) == ({"N": seconds}, {"N": millis})
 
 
 @entity("SESSION", pk="SESSION#{id}", sk="SESSION", ttl="expires")

@@ -118,7 +118,7 @@ def alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(BOXES, BOXES)
 def test_random_values_come_back_as_they_were(boxes: Repository[Sync, Box], first: Box, second: Box) -> None:
     assert alike(boxes.put(first).send(), first)
