@@ -30,8 +30,8 @@ class Transacted:
     def stored(self, operation: Stores[M], /) -> M:
         """The entity that this put or rewrite stored.
 
-        LookupError for an operation of another transaction, and for a rewrite that ignored the version, whose new
-        version a transaction does not answer.
+        LookupError for an operation of another transaction, and for a rewrite that was not guarded by the version that
+        was read: what other writers may have stored in its other fields, a transaction does not answer.
         """
         for one, entity in self._stored:
             if one is operation and entity is not None:

@@ -11,9 +11,10 @@ from typing_extensions import Self
 from dynamap.errors import RequestError, ServiceError
 from dynamap.expressions import Action, Assignment, Field, UpdateCompiler
 from dynamap.markers import D, Write
+from dynamap.model import Entity
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
-from dynamap.operations.guards import Guard
+from dynamap.operations.guards import Guard, guard_of_version
 from dynamap.operations.index_keys import IndexChange, KeyChange, assignments, rewritten
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.sending import Answer
@@ -89,12 +90,12 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
 
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
         del guard
-        guarded = _is_guarded(self._version_guard)
+        as_read = _is_as_read(self._scope.entity, self._read, self._version_guard)
         # of an item that another writer may have changed, what is to be absent is removed even if it was absent
         keys = [
             KeyChange(change.attribute, change.after)
             for change in self._index_changes
-            if not (guarded and change.before == change.after)
+            if not (as_read and change.before == change.after)
         ]
         assigned: list[Assignment] = [
             (path, None if wire is None else compiler.value(wire)) for path, wire in self._difference
@@ -102,20 +103,22 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
         return (), assigned + assignments(compiler, keys)
 
     def _assumptions(self) -> Mapping[str, Any]:
-        if _is_guarded(self._version_guard):
+        if _is_as_read(self._scope.entity, self._read, self._version_guard):
             return {}
         names = dict.fromkeys(name for change in self._index_changes for name in change.assumed)
         return {name: getattr(self._read, name) for name in names}
 
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
-        return replace(super()._terms(guard, moment), assumed=self._assumptions())
+        terms, assumed = super()._terms(guard, moment), self._assumptions()
+        # an assumption that fails is a conflict, and one that may be the write's own would be run again
+        return replace(terms, assumed=assumed, permitted=terms.permitted and not assumed)
 
     def _repeatable(self, guard: Guard) -> bool:
         return guard.is_version or not (self._conditions or guard.ignores_version)
 
     def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
         del compiler, params
-        if guard.is_version:
+        if _is_as_read(self._scope.entity, self._read, guard):
             # nobody else can have changed it: it becomes what it is here, and what other releases wrote
             item = {**self._key, **self._attributes}
         else:
@@ -146,9 +149,10 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
 
     def _known_result(self, call: Call, guard: Guard, moment: Moment) -> M | None:
         del call
-        if guard.ignores_version:
-            return None
         entity = self._scope.entity
+        if not _is_as_read(entity, self._read, guard):
+            # other fields may hold what another writer has stored
+            return None
         item = entity.encode(self._changed)
         if entity.version_attribute is not None:
             item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.now))}
@@ -165,14 +169,14 @@ class UpdateItem(Update[D, M]):
         self.__dict__.update(_read=item)
 
     def _as_read(self) -> Mapping[str, Any]:
-        if not _is_guarded(self._version_guard):
+        if not _is_as_read(self._scope.entity, self._read, self._version_guard):
             return {}
         fields = self._scope.entity.shape.fields
         return {field.name: getattr(self._read, field.name) for field in fields if not field.extras}
 
     def _check_changeable(self, action: Action) -> None:
         super()._check_changeable(action)
-        if not _is_guarded(self._version_guard):
+        if not _is_as_read(self._scope.entity, self._read, self._version_guard):
             return
         field: Any = action.field
         parent: Any = self._read
@@ -227,9 +231,10 @@ class UpdateItem(Update[D, M]):
         )
 
 
-def _is_guarded(guard: Guard | None) -> bool:
+def _is_as_read(entity: Entity[M], read: M, guard: Guard | None) -> bool:
     """Whether the stored item is the one that was read, or nothing is written."""
-    return guard is not None and guard.is_version
+    # if_version() may name another version than the item's own
+    return guard is not None and guard.is_version and guard == guard_of_version(entity, entity.read_version(read))
 
 
 def _inside(value: Any, step: str | int) -> Any:

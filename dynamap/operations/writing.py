@@ -183,7 +183,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             self._key,
             self._scope.entity,
             guard,
-            versioned=guard.is_version or (guard.kind is GuardKind.ABSENT and self._existence is None),
+            versioned=self._speaks_of_version(guard),
             conditioned=self._is_conditioned(),
             stored=lambda: self._known_result(call, guard, moment),
             now=self._expiry(moment),
@@ -206,6 +206,10 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         """The entity that the write stores; None where that is not known before it is sent."""
         del call, guard, moment
 
+    def _speaks_of_version(self, guard: Guard) -> bool:
+        """Whether its failure is a VersionConflict: version 0 means that nothing is stored."""
+        return guard.is_version or (guard.kind is GuardKind.ABSENT and self._existence is None)
+
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
         return Terms(
             what=self._what,
@@ -215,7 +219,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             existence=self._existence,
             write_id=moment.write_id if self._write_id(moment, guard) else None,
             # of versions nothing is permitted: a conflict that may be the write's own would be run again
-            permitted=self._repeat == "at_least_once" and not guard.is_version,
+            permitted=self._repeat == "at_least_once" and not self._speaks_of_version(guard),
             conditioned=self._is_conditioned(),
             now=self._expiry(moment),
         )

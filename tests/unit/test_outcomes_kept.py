@@ -1,4 +1,4 @@
-"""What is known of a write outlives what fails after it: a read of the result, or a version that is none."""
+"""What is known of a write outlives what fails after it, and what is not known is not answered."""
 
 from __future__ import annotations
 
@@ -6,11 +6,23 @@ from decimal import Decimal
 
 import pytest
 
-from dynamap import ConditionFailed, DynamapError, F, OutcomeUnknown, deadline
+from dynamap import (
+    ConditionFailed,
+    DynamapError,
+    F,
+    GlobalIndex,
+    Index,
+    OutcomeUnknown,
+    RequestError,
+    Table,
+    deadline,
+    entity,
+    evolve,
+)
 from dynamap.backoff import TokenBucket
 from dynamap.plan import Call
-from tests.bank import READ, Account, Build, View, account_item, plan_of
-from tests.fakes import answered, condition_failed, drive, lost
+from tests.bank import READ, START, Account, Build, Tables, View, account_item, plan_of, view_item
+from tests.fakes import answered, condition_failed, drive, lost, store_of
 
 COUNTED: dict[str, Build] = {
     "add": lambda a, v: v.update(page="p").add(F(View.count), 1).exactly_once(),
@@ -65,3 +77,81 @@ def test_a_refusal_is_a_refusal_also_where_the_stored_version_is_none() -> None:
     )
     assert isinstance(driven.error, ConditionFailed)
     assert "does not fit" in str(driven.error)
+
+
+# ---- what a write without the version that was read may say
+
+
+@entity(
+    "JOB",
+    pk="JOB#{id}",
+    sk="JOB",
+    version="revision",
+    indexes=[Index("gsi1", pk="{tenant}#{state}", sk="X#{id}")],
+    frozen=True,
+)
+class Job:
+    id: str
+    tenant: str = "a"
+    state: str = "new"
+    revision: int = 0
+
+
+Jobs = Table("jobs", [Job], indexes=[GlobalIndex("gsi1")])
+JOB = Job("1", revision=7)
+
+
+def test_a_rewrite_without_a_version_answers_what_is_stored_not_what_it_was_given() -> None:
+    other = {**view_item(3), "newer": {"S": "x"}}
+    build: Build = lambda a, v: v.update(View("p", 1)).to(View("p", 3)).exactly_once()  # noqa: E731
+    driven = drive(plan_of(build), {}, {"Item": other})
+    assert (driven.operations, driven.outcome) == (["TransactWriteItems", "GetItem"], View("p", 3))
+
+    store = store_of(Tables)
+    rewrite = store.of(View).update(View("p", 1)).to(View("p", 3))
+    done = drive(store.transact(rewrite)._plan(), {}).outcome
+    with pytest.raises(LookupError, match="not known"):
+        done.stored(rewrite)
+
+
+def test_the_item_that_was_read_says_nothing_of_another_version() -> None:
+    jobs = store_of(Jobs).of(Job)
+    with pytest.raises(RequestError, match="without tenant"):
+        jobs.update(JOB).if_version(8).set(F(Job.state), "done").params()
+    changed = jobs.update(JOB).to(evolve(JOB, state="done"))
+    own, other = changed.params(), changed.if_version(8).params()
+    assert {"S": "a"} not in own["ExpressionAttributeValues"].values()
+    assert {"S": "a"} in other["ExpressionAttributeValues"].values()
+    assert jobs.update(JOB).if_version(7).set(F(Job.state), "done").params()["UpdateExpression"]
+
+
+VERSIONED: dict[str, tuple[Build, object]] = {
+    "put": (lambda a, v: a.put(Account("a")).at_least_once(), account_item(START + 1, by="theirs")),
+    "upsert": (
+        lambda a, v: a.upsert(id="a").if_version(0).set(F(Account.balance), Decimal(1)).at_least_once(),
+        account_item(START + 1, by="theirs"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "seen"), VERSIONED.values(), ids=VERSIONED)
+def test_a_create_by_version_is_no_conflict_after_a_lost_answer_though_it_may_be_repeated(
+    build: Build, seen: object
+) -> None:
+    driven = drive(plan_of(build), lost(), condition_failed(seen))
+    assert isinstance(driven.error, OutcomeUnknown)
+    assert driven.error.conflict is None
+
+
+def test_nor_is_an_assumption_of_a_rewrite() -> None:
+    @entity("TASK", pk="TASK#{id}", sk="TASK", indexes=[Index("gsi1", pk="{tenant}#{state}", sk="X#{id}")], frozen=True)
+    class Task:
+        id: str
+        tenant: str = "a"
+        state: str = "new"
+
+    table = Table("tasks", [Task], indexes=[GlobalIndex("gsi1")])
+    rewrite = store_of(table).of(Task).update(Task("1")).to(Task("1", state="done")).at_least_once()
+    seen = table.entity(Task).encode(Task("1", tenant="b"))
+    driven = drive(rewrite._plan(), lost(), condition_failed(seen))
+    assert isinstance(driven.error, OutcomeUnknown)
