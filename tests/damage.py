@@ -188,7 +188,7 @@ WRONG: list[Any] = [
 
 
 def _two_of_a_kind(wire: dict[str, Any]) -> dict[str, Any]:
-    return {"M": {"1": wire, "1.0": wire}}
+    return {"M": {"1": wire, "01": wire}}
 
 
 # attribute values of every type with every content that could stand there by mistake, plain and in containers
