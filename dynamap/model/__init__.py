@@ -1,7 +1,7 @@
 """What classes and tables declare: keys, attributes, versions, indexes."""
 
 from dynamap.model.declare import entity, mapped
-from dynamap.model.entities import Entity, Resolved, wire_at
+from dynamap.model.entities import Entity, Resolved, value_at, wire_at
 from dynamap.model.evolving import evolve
 from dynamap.model.indexes import GlobalIndex, Index, IndexUse, LocalIndex, PhysicalIndex
 from dynamap.model.keys import Key, KeyPart
@@ -25,5 +25,6 @@ __all__ = [
     "entity",
     "evolve",
     "mapped",
+    "value_at",
     "wire_at",
 ]

@@ -17,7 +17,7 @@ from dynamap.model.keys import FieldKey, KeyPart
 from dynamap.model.layout import Layout
 from dynamap.model.templates import KeyMismatch
 
-__all__ = ["Entity", "Resolved", "wire_at"]
+__all__ = ["Entity", "Resolved", "value_at", "wire_at"]
 
 M = TypeVar("M")
 
@@ -361,12 +361,13 @@ class Entity(Generic[M]):
         return Resolved(tuple(attributes), shape, path)
 
     def decode_path(self, item: Mapping[str, Wire], resolved: Resolved, *, applied: bool = False) -> Any:
-        """The value that stands at a path of an item. Raises ItemDecodeError."""
+        """The value that reading the item gives at a path, None if nothing is there. Raises ItemDecodeError."""
+        wire = wire_at(item, resolved.attributes)
+        if wire is None:
+            # it may be stored under an alias, or be what the class makes of nothing: a default, the empty set
+            return value_at(self.decode(item, applied=applied), resolved.path)
         try:
-            wire = wire_at(item, resolved.attributes)
-            if resolved.top_level:
-                return resolved.shape.decode_attribute(wire, resolved.path)
-            return None if wire is None else resolved.shape.decode(wire, resolved.path)
+            return resolved.shape.decode(wire, resolved.path)
         except DecodeFailure as failure:
             self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
 
@@ -386,3 +387,16 @@ def wire_at(item: Mapping[str, Wire], attributes: tuple[str | int, ...]) -> Wire
             return None
     found: Wire = here
     return found
+
+
+def value_at(value: Any, path: tuple[str | int, ...]) -> Any:
+    """What stands at a path of a value, through fields, list items and map keys; None if nothing does."""
+    for step in path:
+        if isinstance(step, str) and not isinstance(value, dict):
+            value = getattr(value, step, None)
+        else:
+            try:
+                value = value[step]
+            except (LookupError, TypeError):
+                return None
+    return value

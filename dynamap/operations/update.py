@@ -11,7 +11,7 @@ from typing_extensions import Self
 from dynamap.errors import RequestError, ServiceError
 from dynamap.expressions import Action, Assignment, Field, UpdateCompiler
 from dynamap.markers import D, Write
-from dynamap.model import Entity
+from dynamap.model import Entity, value_at
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard, guard_of_version
@@ -179,10 +179,8 @@ class UpdateItem(Update[D, M]):
         if not _is_as_read(self._scope.entity, self._read, self._version_guard):
             return
         field: Any = action.field
-        parent: Any = self._read
-        for length, step in enumerate(field.path[:-1], 1):
-            parent = _inside(parent, step)
-            if parent is None:
+        for length in range(1, len(field.path)):
+            if value_at(self._read, field.path[:length]) is None:
                 where = ".".join(map(str, field.path[:length]))
                 msg = (
                     f"{self._what}: the item that was read has no {where}, and nothing can be changed inside of what "
@@ -235,14 +233,3 @@ def _is_as_read(entity: Entity[M], read: M, guard: Guard | None) -> bool:
     """Whether the stored item is the one that was read, or nothing is written."""
     # if_version() may name another version than the item's own
     return guard is not None and guard.is_version and guard == guard_of_version(entity, entity.read_version(read))
-
-
-def _inside(value: Any, step: str | int) -> Any:
-    """What is read at one step of a path; None where nothing is."""
-    is_map = isinstance(value, dict)
-    if isinstance(step, str) and not is_map:
-        return getattr(value, step, None)
-    try:
-        return value[step]
-    except (LookupError, TypeError):
-        return None

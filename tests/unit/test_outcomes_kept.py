@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Annotated, Any
 
 import pytest
+from attrs import field, frozen
 
 from dynamap import (
+    Attribute,
     ConditionFailed,
     DynamapError,
     F,
@@ -155,3 +158,42 @@ def test_nor_is_an_assumption_of_a_rewrite() -> None:
     seen = table.entity(Task).encode(Task("1", tenant="b"))
     driven = drive(rewrite._plan(), lost(), condition_failed(seen))
     assert isinstance(driven.error, OutcomeUnknown)
+
+
+# ---- values of fields that the item lacks
+
+
+@frozen
+class Place:
+    city: str
+    floor: int = 3
+
+
+@entity("NOTE", pk="NOTE#{id}", sk="NOTE", frozen=True)
+class Note:
+    id: str
+    count: int = 0
+    rank: int = 5
+    tag: Annotated[str, Attribute("tag", aliases=("label",))] = "none"
+    marks: set[str] = field(factory=set)
+    place: Place = Place("Ulm")
+    text: str | None = None
+
+
+Notes = Table("notes", [Note])
+OLDER = {"pk": {"S": "NOTE#n"}, "sk": {"S": "NOTE"}, "_type": {"S": "NOTE"}, "id": {"S": "n"}, "count": {"N": "2"}}
+READ_AS: dict[str, tuple[Any, dict[str, Any], object]] = {
+    "stored": (F(Note.count), {}, 2),
+    "a default": (F(Note.rank), {}, 5),
+    "an alias": (F(Note.tag), {"label": {"S": "old"}}, "old"),
+    "an empty set": (F(Note.marks), {}, set()),
+    "None": (F(Note.text), {}, None),
+    "a default inside": (F(Note, lambda n: n.place.floor), {"place": {"M": {"city": {"S": "Bonn"}}}}, 3),
+    "inside a default": (F(Note, lambda n: n.place.city), {}, "Ulm"),
+}
+
+
+@pytest.mark.parametrize(("wanted", "more", "value"), READ_AS.values(), ids=READ_AS)
+def test_returning_answers_what_reading_would(wanted: Any, more: dict[str, Any], value: object) -> None:
+    update = store_of(Notes).of(Note).update(id="n").add(F(Note.count), 1).returning(wanted)
+    assert drive(update._plan(), {"Attributes": {**OLDER, **more}}).outcome == value
