@@ -108,14 +108,14 @@ def write(runtime: Runtime, call: Call, what: str, repeat: Repeat, lost: CallFai
             return Answer(reply, lost=attempts.lost)
 
 
-def transact(runtime: Runtime, call: Call, what: str) -> Plan[CallFailed | None]:
+def transact(runtime: Runtime, call: Call, what: str, started: float) -> Plan[CallFailed | None]:
     """Send a transaction; answers None if it was applied, or the failure that cancelled it.
 
     Every attempt has the same bytes and token, so a repetition is the same transaction, and one that was cancelled
-    after a lost answer was not applied by that answer's attempt either.
+    after a lost answer was not applied by that answer's attempt either. *started* is when the token was first sent, on
+    the clock of `Runtime.elapsed`.
     """
     attempts = _Attempts(runtime, what, "written")
-    started = runtime.elapsed()
     while True:
         attempts.begin()
         try:
@@ -124,11 +124,15 @@ def transact(runtime: Runtime, call: Call, what: str) -> Plan[CallFailed | None]
             verdict = judge(failed)
             if verdict is Verdict.APPLIED:
                 return None
+            over = runtime.elapsed() - started > _TOKEN_SECONDS
             if verdict is Verdict.CANCELED:
-                if attempts.exhausted or not only_contention(failed.reasons):
+                again = not over and only_contention(failed.reasons)
+                pause = attempts.next_pause(failed, Verdict.CONFLICT) if again else None
+                if pause is None:
                     return failed
-                verdict = Verdict.CONFLICT
-            if runtime.elapsed() - started > _TOKEN_SECONDS:
+                yield pause
+                continue
+            if over:
                 attempts.give_up(failed, verdict)
             yield attempts.pause(failed, verdict)
         else:
@@ -150,11 +154,6 @@ class _Attempts:
         self.lost = lost
         """The last attempt that may have been applied."""
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether there have been as many as there may be."""
-        return self._count >= MOST_ATTEMPTS
-
     def begin(self) -> None:
         """Count one more. Raises DeadlineExceeded or OutcomeUnknown when the time is over."""
         self._count += 1
@@ -172,23 +171,35 @@ class _Attempts:
 
     def pause(self, failed: CallFailed, verdict: Verdict) -> Sleep:
         """The pause before the next attempt. Raises if there may be none."""
-        self._last = failed
-        if verdict in (Verdict.AMBIGUOUS, Verdict.PENDING):
-            self.lost = failed
-        if verdict in (Verdict.REFUSED, Verdict.CONDITION) or (verdict is Verdict.CREDENTIALS and self._refreshed):
+        pause = self.next_pause(failed, verdict)
+        if pause is None:
             self.give_up(failed, verdict)
+        return pause
+
+    def next_pause(self, failed: CallFailed, verdict: Verdict) -> Sleep | None:
+        """The same, but None if there may be none."""
+        self._note(failed, verdict)
+        if verdict in (Verdict.REFUSED, Verdict.CONDITION) or (verdict is Verdict.CREDENTIALS and self._refreshed):
+            return None
         self._refreshed = self._refreshed or verdict is Verdict.CREDENTIALS
         cost = LOST_COST if verdict is Verdict.AMBIGUOUS else RETRY_COST
-        if (self.exhausted and verdict is not Verdict.PENDING) or not self._runtime.bucket.take(cost):
-            self.give_up(failed, verdict)
+        exhausted = self._count >= MOST_ATTEMPTS and verdict is not Verdict.PENDING
+        if exhausted or not self._runtime.bucket.take(cost):
+            return None
         self._taken = cost
         base = _THROTTLED_BASE if verdict is Verdict.THROTTLED else _BASE
         pause = full_jitter(self._count, base=base, cap=_CAP, random=self._runtime.random)
         left = time_left(self._runtime.monotonic)
         return Sleep(pause if left is None else min(pause, left))
 
+    def _note(self, failed: CallFailed, verdict: Verdict) -> None:
+        self._last = failed
+        if verdict in (Verdict.AMBIGUOUS, Verdict.PENDING):
+            self.lost = failed
+
     def give_up(self, failed: CallFailed, verdict: Verdict) -> NoReturn:
-        """Raise what the last attempt was, or OutcomeUnknown after a lost answer."""
+        """Raise what the last attempt was, or OutcomeUnknown after a lost answer, which it may be itself."""
+        self._note(failed, verdict)
         if self.lost is not None and self._done == "written":
             self.lose(self.lost)
         cause = failed.__cause__ or failed

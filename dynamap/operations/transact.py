@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from typing_extensions import Self
@@ -44,6 +45,15 @@ class Transacted:
         raise LookupError(msg)
 
 
+@dataclass(frozen=True)
+class _Sending:
+    """What every attempt has in common, and since when the service has known the token."""
+
+    moment: Moment
+    token: str
+    started: float
+
+
 class Transaction(Attempt[D, Transacted, Failures]):
     """Several writes, all applied or none.
 
@@ -53,14 +63,14 @@ class Transaction(Attempt[D, Transacted, Failures]):
 
     _operations: tuple[Any, ...]
     _token: str | None
-    _frozen: list[tuple[Moment, str]]
+    _first: list[_Sending]
 
     def __init__(self, runtime: Runtime, operations: Sequence[Write[D, object]]) -> None:
         self.__dict__.update(
             _runtime=runtime,
             _operations=tuple(checked_write(position, each, runtime) for position, each in enumerate(operations, 1)),
             _token=None,
-            _frozen=[],
+            _first=[],
         )
         if not operations:
             msg = "transact() takes at least one operation"
@@ -75,18 +85,19 @@ class Transaction(Attempt[D, Transacted, Failures]):
         if not 1 <= len(token) <= LONGEST_TOKEN:
             msg = f"a transaction's token has 1 to {LONGEST_TOKEN} characters; got {len(token)}"
             raise RequestError(msg)
-        return self._copy(_token=token, _frozen=[])
+        return self._copy(_token=token, _first=[])
 
     # ---- compiling
 
-    def _freeze(self) -> tuple[Moment, str]:
-        """Clock, ids and token of a sending; with a token of the caller's those of the first, so that bytes stay."""
-        if self._token is None:
-            moment = self._runtime.moment()
-            return moment, moment.write_id[:LONGEST_TOKEN]
-        if not self._frozen:
-            self._frozen.append((Moment(self._runtime.clock(), self._token), self._token))
-        return self._frozen[0]
+    def _next(self) -> _Sending:
+        """The next sending; with a token of the caller's it is like the first, so that the bytes stay the same."""
+        if self._first:
+            return self._first[0]
+        started = self._runtime.elapsed()
+        if self._token is not None:
+            return _Sending(Moment(self._runtime.clock(), self._token), self._token, started)
+        moment = self._runtime.moment()
+        return _Sending(moment, moment.write_id[:LONGEST_TOKEN], started)
 
     def _actions(self, moment: Moment) -> list[Action]:
         # the ids of a transaction come from its token, so that a repetition has the same bytes
@@ -103,8 +114,8 @@ class Transaction(Attempt[D, Transacted, Failures]):
 
     def _call(self, moment: Moment) -> Call:
         del moment
-        frozen, token = self._freeze()
-        return self._call_of(self._actions(frozen), token)
+        sending = self._next()
+        return self._call_of(self._actions(sending.moment), sending.token)
 
     # ---- the plan
 
@@ -123,11 +134,13 @@ class Transaction(Attempt[D, Transacted, Failures]):
         raise result
 
     def _send(self) -> Plan[Transacted | TransactionCanceled]:
-        moment, token = self._freeze()
-        actions = self._actions(moment)
-        call = self._call_of(actions, token)
+        if self._token is not None and not self._first:
+            self._first.append(self._next())
+        sending = self._next()
+        actions = self._actions(sending.moment)
+        call = self._call_of(actions, sending.token)
         what = f"transaction of {len(actions)}"
-        canceled = yield from transact(self._runtime, call, what)
+        canceled = yield from transact(self._runtime, call, what, sending.started)
         if canceled is None:
             return Transacted(self._operations, [action.stored() for action in actions])
         canceled.reasons = yield from self._with_items(actions, canceled.reasons, what)

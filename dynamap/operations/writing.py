@@ -122,7 +122,8 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
     def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
         if self._repeat != "exactly_once":
             return (yield from write(self._runtime, call, self._what, self._repeats(guard), lost))
-        canceled = yield from transact(self._runtime, self._transaction(moment, guard), self._what)
+        request = self._transaction(moment, guard)
+        canceled = yield from transact(self._runtime, request, self._what, self._runtime.elapsed())
         if canceled is None:
             return Answer(None)
         reason: Mapping[str, Any] = canceled.reasons[0] if canceled.reasons else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -11,13 +12,16 @@ from attrs import field, frozen
 from dynamap import (
     Attribute,
     ConditionFailed,
+    Conflict,
     DynamapError,
     F,
     GlobalIndex,
     Index,
     OutcomeUnknown,
     RequestError,
+    Store,
     Table,
+    TransactionCanceled,
     deadline,
     entity,
     evolve,
@@ -25,7 +29,7 @@ from dynamap import (
 from dynamap.backoff import TokenBucket
 from dynamap.plan import Call
 from tests.bank import READ, START, Account, Build, Tables, View, account_item, plan_of, view_item
-from tests.fakes import answered, condition_failed, drive, lost, store_of
+from tests.fakes import NOW, answered, condition_failed, drive, lost, store_of
 
 COUNTED: dict[str, Build] = {
     "add": lambda a, v: v.update(page="p").add(F(View.count), 1).exactly_once(),
@@ -197,3 +201,46 @@ READ_AS: dict[str, tuple[Any, dict[str, Any], object]] = {
 def test_returning_answers_what_reading_would(wanted: Any, more: dict[str, Any], value: object) -> None:
     update = store_of(Notes).of(Note).update(id="n").add(F(Note.count), 1).returning(wanted)
     assert drive(update._plan(), {"Attributes": {**OLDER, **more}}).outcome == value
+
+
+# ---- transactions
+
+
+@pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError"])
+def test_a_transaction_that_may_not_be_repeated_says_why_it_was_cancelled(code: str) -> None:
+    store = store_of(Tables, bucket=TokenBucket(0.0))
+    put = store.of(View).put(View("p"))
+    driven = drive(store.transact(put)._plan(), answered("TransactionCanceledException", reasons=[{"Code": code}]))
+    assert isinstance(driven.error, TransactionCanceled)
+    assert driven.error.conflict is Conflict.TRANSACTION
+    assert driven.error.failures[0].code == code
+
+
+def test_looking_at_a_transaction_does_not_fix_its_clock() -> None:
+    now = [NOW]
+    store = store_of(Tables, clock=lambda: now[0])
+    transaction = store.transact(store.of(Account).put(Account("a"))).token("t")
+    transaction.params()
+    now[0] += 60.0
+    sent = [drive(transaction._plan(), {}).calls[0].params for now[0] in (now[0], now[0] + 60.0)]
+    assert sent[0] == sent[1] == transaction.params()
+    assert sent[0]["TransactItems"][0]["Put"]["Item"]["revision"] == {"N": str(START + 60_000_000)}
+
+
+def test_the_time_of_a_token_counts_from_its_first_sending() -> None:
+    elapsed = [0.0]
+    store = store_of(Tables)
+    store = Store(Tables, store._name, replace(store._runtime, elapsed=lambda: elapsed[0]))
+    transaction = store.transact(store.of(View).update(page="p").add(F(View.count), 1)).token("t")
+    drive(transaction._plan(), {})
+    elapsed[0] = 9.5 * 60.0
+    driven = drive(transaction._plan(), lost())
+    assert isinstance(driven.error, OutcomeUnknown)
+
+
+def test_an_answer_that_is_lost_after_the_time_of_its_token_is_lost_all_the_same() -> None:
+    elapsed = iter([0.0, 10 * 60.0])
+    store = store_of(Tables)
+    store = Store(Tables, store._name, replace(store._runtime, elapsed=lambda: next(elapsed)))
+    driven = drive(store.of(View).update(page="p").add(F(View.count), 1).exactly_once()._plan(), lost())
+    assert isinstance(driven.error, OutcomeUnknown)
