@@ -49,8 +49,8 @@ test-main: $(VENVS)/test/.ready servers ## Run every test on every server, on on
 	$(VENVS)/test/$(PYTEST) $(SHARE) $(ARGS)
 
 .PHONY: test-deep
-test-deep: $(VENVS)/test/.ready servers ## The same with thousands of random examples for each property
-	HYPOTHESIS_PROFILE=deep $(VENVS)/test/$(PYTEST) $(SHARE) $(ARGS)
+test-deep: $(VENVS)/test/.ready servers ## The properties marked `deep`, with 100,000 random examples each; takes an hour or two
+	HYPOTHESIS_PROFILE=deep $(VENVS)/test/$(PYTEST) -m deep -n $(WORKERS) --durations=0 $(ARGS)
 
 .PHONY: test-interpreters
 test-interpreters: $(INTERPRETERS:%=test-python-%) ## Run the unit tests on each other interpreter that is installed

@@ -16,6 +16,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "not_on(*names, reason): the backends that cannot run this test, and why they cannot."
     )
+    config.addinivalue_line("markers", "deep: a property whose full number of examples is tried by `make test-deep`.")
     config.addinivalue_line("markers", "slow: takes more than a second; left out on the other interpreters.")
 
 

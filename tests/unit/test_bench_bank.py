@@ -19,7 +19,7 @@ from dynamap import (
     retry_on_conflict,
 )
 from dynamap.testing import Bench, Cancellation, Clocks, Crash, Fault, Items, Run
-from tests.bench_depth import how_many
+from tests.depth import how_many
 
 ACCOUNTS = 10
 CLIENTS = 20
@@ -130,6 +130,7 @@ def bank(*, clients: int = CLIENTS, **options: Any) -> Bench:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_money_is_moved_exactly_once_under_every_fault() -> None:
     schedules = how_many(quick=120, deep=10_000)
     bench = bank(faults=FAULTS, fault_rate=0.15, clocks=Clocks(skew=30, jumps=(-60, 60), stalls=(20,)))

@@ -24,7 +24,7 @@ from dynamap import (
     evolve,
 )
 from dynamap.testing import Bench, Fault, FaultPlan, Run
-from tests.bench_depth import how_many
+from tests.depth import how_many
 from tests.bench_linearizability import Event, is_linearizable
 
 
@@ -207,6 +207,7 @@ def with_the_exception(histories: Histories) -> list[Event]:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_histories_are_linearizable_but_for_creates_that_were_deleted_and_repeated() -> None:
     exceptions = 0
     histories_tried = how_many(quick=2_000, deep=10_000)
@@ -225,6 +226,7 @@ def test_histories_are_linearizable_but_for_creates_that_were_deleted_and_repeat
 @pytest.mark.parametrize(
     ("exactly_once", "deletes"), [(True, True), (False, False)], ids=["exactly once", "without deletes"]
 )
+@pytest.mark.deep
 def test_without_the_exception_all_histories_are_linearizable(exactly_once: bool, deletes: bool) -> None:
     for seed in range(how_many(quick=150, deep=2_000)):
         histories = history_of(seed, exactly_once=exactly_once, deletes=deletes)

@@ -31,7 +31,7 @@ from dynamap.operations.settling import Settled
 from dynamap.operations.writing import WriteSteps
 from dynamap.plan import Call
 from dynamap.testing import Bench, Fault, Run, ScheduleFailed
-from tests.bench_depth import how_many
+from tests.depth import how_many
 
 SCHEDULES = 150
 

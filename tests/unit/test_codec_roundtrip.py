@@ -11,11 +11,13 @@ from typing import Any, Literal
 from uuid import UUID
 
 import attrs
+import pytest
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dynamap.codec import AnyShape, Context, class_shape, shape_of
+from dynamap.codec import AnyShape, Context, Shape, class_shape, shape_of
+from tests.depth import how_many
 
 
 class Color(Enum):
@@ -112,11 +114,17 @@ level_2 = level_1 | nested(level_1)
 level_3 = level_2 | nested(level_2)
 
 
+@pytest.mark.deep
+@settings(max_examples=how_many(quick=60, deep=10_000))
 @given(st.data())
 def test_values_of_every_declared_type_come_back_equal(data: st.DataObject) -> None:
     hint, values = data.draw(level_3 | nested(level_3))
-    value = data.draw(values)
     shape = shape_of(hint, where="Case.field", context=Context())
+    for _ in range(how_many(quick=1, deep=10)):
+        check_round_trip(shape, data.draw(values))
+
+
+def check_round_trip(shape: Shape, value: Any) -> None:
     wire = shape.encode(value)
     decoded = shape.decode(wire)
     assert decoded == value
@@ -129,6 +137,7 @@ def test_values_of_every_declared_type_come_back_equal(data: st.DataObject) -> N
     assert shape.decode_attribute(top) == value
 
 
+@pytest.mark.deep
 @given(shelves)
 def test_items_come_back_equal(value: Shelf) -> None:
     shape = class_shape(Shelf, context=Context())
@@ -151,6 +160,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.deep
 @given(plain)
 def test_plain_values_agree_with_boto3(value: Any) -> None:
     ours = AnyShape().encode(value)

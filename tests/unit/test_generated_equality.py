@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import assume, given
+import pytest
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dynamap.codec import ClassShape
@@ -13,6 +14,7 @@ from dynamap.errors import EncodeError
 from tests.class_strategies import Made, classes
 from tests.comparing import IGNORE, check_reading, outcome
 from tests.damage import WRONG, damaged
+from tests.depth import how_many
 from tests.value_types import shape_of_class
 
 
@@ -20,11 +22,13 @@ def unstored(shape: ClassShape, instance: Any) -> dict[str, Any]:
     return {field.name: getattr(instance, field.name) for field in shape.fields if not field.stored}
 
 
+@pytest.mark.deep
+@settings(max_examples=how_many(quick=60, deep=5_000))
 @given(classes(), st.data())
 def test_instances_are_written_and_read_as_the_interpreter_does(made: Made, data: st.DataObject) -> None:
     shape = shape_of_class(made.cls)
     code = compiled(shape)
-    for _ in range(3):
+    for _ in range(how_many(quick=3, deep=20)):
         instance = data.draw(made.instances)
         expected = outcome(lambda: shape.encode_item(instance, ignore=IGNORE))  # noqa: B023
         assert outcome(lambda: code.encode_item(instance, IGNORE)) == expected  # noqa: B023
@@ -32,6 +36,8 @@ def test_instances_are_written_and_read_as_the_interpreter_does(made: Made, data
             check_reading(shape, shape.encode_item(instance, ignore=IGNORE), unstored(shape, instance))
 
 
+@pytest.mark.deep
+@settings(max_examples=how_many(quick=60, deep=5_000))
 @given(classes(), st.data())
 def test_damaged_items_give_the_same_value_or_the_same_error(made: Made, data: st.DataObject) -> None:
     shape = shape_of_class(made.cls)
@@ -42,7 +48,7 @@ def test_damaged_items_give_the_same_value_or_the_same_error(made: Made, data: s
         assume(False)
         raise
     known = unstored(shape, instance)
-    for _ in range(5):
+    for _ in range(how_many(quick=5, deep=20)):
         check_reading(shape, data.draw(damaged(item)), data.draw(st.sampled_from([known, {}, {"alpha": 1}])))
 
 

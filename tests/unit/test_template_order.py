@@ -11,12 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dynamap.errors import KeyValueError, RequestError
 from dynamap.model.key_text import after_prefix, before, last_with_prefix
 from dynamap.model.templates import KeyRange, KeyTemplate, Operation, parse_template
+from tests.depth import how_many
 
 UTC = timezone.utc
 
@@ -96,7 +97,9 @@ def key_of(parsed: KeyTemplate, values: Mapping[str, Any]) -> str | None:
         return None
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("text", PARSED)
+@settings(max_examples=how_many(quick=60, deep=100_000 // len(PARSED) + 1))
 @given(data=st.data())
 def test_values_come_back_and_differ_where_keys_do(text: str, data: st.DataObject) -> None:
     parsed = template(text)
@@ -109,7 +112,9 @@ def test_values_come_back_and_differ_where_keys_do(text: str, data: st.DataObjec
         assert keys[0] != keys[1]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("text", ORDERED)
+@settings(max_examples=how_many(quick=60, deep=100_000 // len(ORDERED) + 1))
 @given(data=st.data())
 def test_keys_sort_as_tuples_of_values_do(text: str, data: st.DataObject) -> None:
     parsed = template(text)

@@ -1,4 +1,4 @@
-"""How many schedules a test tries: few in every run, thousands in `make test-deep`."""
+"""How many cases a test tries: few in every run, thousands in `make test-deep`."""
 
 from __future__ import annotations
 
