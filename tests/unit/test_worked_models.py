@@ -59,9 +59,12 @@ def source_of(document: Path) -> str:
 def is_declaration(node: ast.stmt) -> bool:
     """Whether executing it sends nothing: imports, definitions, constants, tables, and stores over them."""
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if not all(isinstance(target, ast.Name) for target in targets):
+            return False
         calls = [each for each in ast.walk(node) if isinstance(each, ast.Call)]
         names = [each.func.id for each in calls if isinstance(each.func, ast.Name)]
-        return not calls or not {"Table", "NewType", "TypeVar"}.isdisjoint(names)
+        return not calls or not {"Attribute", "Table", "NewType", "TypeVar"}.isdisjoint(names)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         # a plain one may stand in a class, as in Normalize(function); a decorator may be made by what is left out
         return not node.decorator_list
