@@ -24,8 +24,8 @@ from dynamap import (
     evolve,
 )
 from dynamap.testing import Bench, Fault, FaultPlan, Run
-from tests.depth import how_many
 from tests.bench_linearizability import Event, is_linearizable
+from tests.depth import how_many
 
 
 @entity("DOCUMENT", pk="DOCUMENT", sk="DOCUMENT", version="revision")

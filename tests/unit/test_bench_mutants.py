@@ -177,8 +177,8 @@ def unknown_is_run_again(patch: Patch) -> None:
 def each_attempt_has_a_token_of_its_own(patch: Patch) -> None:
     transact = dynamap.operations.sending.transact
 
-    def with_new_tokens(runtime: Any, call: Call, what: str) -> Any:
-        plan = transact(runtime, call, what)
+    def with_new_tokens(runtime: Any, call: Call, *more: Any) -> Any:
+        plan = transact(runtime, call, *more)
         command = next(plan)
         while True:
             if isinstance(command, Call):
