@@ -5,7 +5,7 @@ Each attribute is computed by itself: an item with some of an index's key attrib
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ __all__ = [
     "KnownFields",
     "absent_reads_as",
     "assignments",
+    "components",
     "index_attributes",
     "reads_as",
     "rewritten",
@@ -99,6 +100,16 @@ def _computed(entity: Entity[Any]) -> Iterator[tuple[IndexUse, KeyPart]]:
             if part.attribute not in seen:
                 seen.add(part.attribute)
                 yield use, part
+
+
+def components(entity: Entity[Any], changed: Collection[str]) -> list[str]:
+    """The fields, but those of the key, that index attributes depend on together with the fields that change."""
+    found: dict[str, None] = {}
+    for use, part in _computed(entity):
+        depends = (*part.fields, *use.when_fields)
+        if any(name in changed for name in depends):
+            found |= dict.fromkeys(depends)
+    return [name for name in found if name not in entity.key_fields]
 
 
 # ---- keyed updates

@@ -14,8 +14,8 @@ from dynamap.markers import D, Write
 from dynamap.model import Entity, value_at
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
-from dynamap.operations.guards import Guard, guard_of_version
-from dynamap.operations.index_keys import IndexChange, KeyChange, assignments, rewritten
+from dynamap.operations.guards import Guard, GuardKind, guard_of_version
+from dynamap.operations.index_keys import IndexChange, KeyChange, assignments, components, rewritten
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.sending import Answer
 from dynamap.operations.settling import Terms
@@ -169,14 +169,28 @@ class UpdateItem(Update[D, M]):
         self.__dict__.update(_read=item)
 
     def _as_read(self) -> Mapping[str, Any]:
-        if not _is_as_read(self._scope.entity, self._read, self._version_guard):
+        if not _has_read_version(self._scope.entity, self._read, self._version_guard):
             return {}
         fields = self._scope.entity.shape.fields
         return {field.name: getattr(self._read, field.name) for field in fields if not field.extras}
 
+    def _assumptions(self) -> Mapping[str, Any]:
+        return {**self._assumed(), **super()._assumptions()}
+
+    def _assumed(self) -> Mapping[str, Any]:
+        """What the keys of indexes are made of, though the guard does not say that it is as it was read."""
+        entity, read = self._scope.entity, self._as_read()
+        if not read or _is_as_read(entity, self._read, self._version_guard):
+            return {}
+        changes = [self._compiler().resolve(action.field).field for action in self._actions]
+        return {name: read[name] for name in components(entity, changes) if name not in (*changes, *self._given)}
+
+    def _terms(self, guard: Guard, moment: Moment) -> Terms:
+        return replace(super()._terms(guard, moment), assumed=self._assumed())
+
     def _check_changeable(self, action: Action) -> None:
         super()._check_changeable(action)
-        if not _is_as_read(self._scope.entity, self._read, self._version_guard):
+        if not _has_read_version(self._scope.entity, self._read, self._version_guard):
             return
         field: Any = action.field
         for length in range(1, len(field.path)):
@@ -231,5 +245,10 @@ class UpdateItem(Update[D, M]):
 
 def _is_as_read(entity: Entity[M], read: M, guard: Guard | None) -> bool:
     """Whether the stored item is the one that was read, or nothing is written."""
-    # if_version() may name another version than the item's own
+    # writers that know no version may have changed one that has none
+    return guard is not None and guard.kind is GuardKind.VERSION and _has_read_version(entity, read, guard)
+
+
+def _has_read_version(entity: Entity[M], read: M, guard: Guard | None) -> bool:
+    """Whether the guard is that of the item that was read: if_version() may name another version."""
     return guard is not None and guard.is_version and guard == guard_of_version(entity, entity.read_version(read))

@@ -22,6 +22,7 @@ from dynamap import (
     Store,
     Table,
     TransactionCanceled,
+    VersionConflict,
     deadline,
     entity,
     evolve,
@@ -244,3 +245,28 @@ def test_an_answer_that_is_lost_after_the_time_of_its_token_is_lost_all_the_same
     store = Store(Tables, store._name, replace(store._runtime, elapsed=lambda: next(elapsed)))
     driven = drive(store.of(View).update(page="p").add(F(View.count), 1).exactly_once()._plan(), lost())
     assert isinstance(driven.error, OutcomeUnknown)
+
+
+# ---- items of before there was a version
+
+
+LEGACY = {
+    "set": lambda jobs, read: jobs.update(read).set(F(Job.state), "done"),
+    "to": lambda jobs, read: jobs.update(read).to(evolve(read, state="done")),
+}
+
+
+@pytest.mark.parametrize("build", LEGACY.values(), ids=LEGACY)
+def test_an_item_without_a_version_is_not_taken_for_the_one_that_was_read(build: Any) -> None:
+    read = Job("1", revision=-1)
+    operation = build(store_of(Jobs).of(Job), read)
+    stored = {**Jobs.entity(Job).encode(Job("1", tenant="b"))}
+    del stored["revision"]
+    driven = drive(operation._plan(), condition_failed(stored))
+    values = driven.calls[0].params["ExpressionAttributeValues"]
+    # the other component of the key is a term of the write
+    assert {"S": "a#done"} in values.values()
+    assert {"S": "a"} in values.values()
+    assert isinstance(driven.error, VersionConflict)
+    assert driven.error.seen == Job("1", tenant="b", revision=-1)
+    assert "tenant is no longer as it was read" in str(driven.error)
