@@ -179,11 +179,12 @@ class UpdateItem(Update[D, M]):
 
     def _assumed(self) -> Mapping[str, Any]:
         """What the keys of indexes are made of, though the guard does not say that it is as it was read."""
-        entity, read = self._scope.entity, self._as_read()
-        if not read or _is_as_read(entity, self._read, self._version_guard):
+        entity, read, guard = self._scope.entity, self._read, self._version_guard
+        if _is_as_read(entity, read, guard) or not _has_read_version(entity, read, guard):
             return {}
-        changes = [self._compiler().resolve(action.field).field for action in self._actions]
-        return {name: read[name] for name in components(entity, changes) if name not in (*changes, *self._given)}
+        changed: list[str] = [self._compiler().resolve(action.field).field for action in self._actions]
+        names = [name for name in components(entity, changed) if name not in (*changed, *self._given)]
+        return {name: getattr(read, name) for name in names}
 
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
         return replace(super()._terms(guard, moment), assumed=self._assumed())
