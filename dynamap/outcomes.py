@@ -72,6 +72,7 @@ _BY_CODE: dict[str, Verdict] = {
 }
 _BY_REACHED = {
     Reached.NOTHING: Verdict.UNSENT,
+    Reached.REFUSED: Verdict.REFUSED,
     Reached.UNKNOWN: Verdict.AMBIGUOUS,
     Reached.APPLIED: Verdict.APPLIED,
 }

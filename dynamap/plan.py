@@ -85,6 +85,8 @@ class Reached(Enum):
     """The request never left: no connection, no name, no handshake, no place in the pool."""
     UNKNOWN = auto()
     """Some of it went out and no whole answer came back."""
+    REFUSED = auto()
+    """The client itself refused to send it, and would again."""
     ANSWERED = auto()
     """The service answered with an error."""
     APPLIED = auto()

@@ -109,10 +109,16 @@ def _translates_values(events: Any) -> bool:
 
 
 def client_arguments(options: ClientOptions, session: Any, config: type[Any]) -> dict[str, Any]:
-    """The arguments of `session.create_client` but for the credentials."""
+    """The arguments of `session.create_client` but for the credentials. Raises RequestError without a region."""
     region = options.region_name or session.get_config_variable("region")
     if region is None and options.is_local:
         region = "us-east-1"
+    if region is None:
+        msg = (
+            "no region is configured: pass region_name=, set AWS_DEFAULT_REGION, or pass the endpoint_url= of a local "
+            "server, as dynamap.testing.embedded gives"
+        )
+        raise RequestError(msg)
     return {
         "service_name": "dynamodb",
         "endpoint_url": options.endpoint_url,

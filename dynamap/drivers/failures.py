@@ -18,6 +18,8 @@ __all__ = ["DamagedReply", "DeadlineOver", "check_reply", "describe", "our_call"
 # of socket, of urllib3, of aiohttp: a base class stands for its forms, such as those for names, TLS and proxies
 _CONNECTING = {"gaierror", "NewConnectionError", "ConnectTimeoutError", "ClientConnectorError", "ClientHttpProxyError"}
 
+_FIRST_NO_SUCCESS = 300
+
 _ours: ContextVar[bool] = ContextVar("dynamap_call", default=False)
 
 
@@ -54,7 +56,7 @@ def without_retries(
     if response is None:
         return None
     http, parsed = response
-    if http.status_code < 300:
+    if http.status_code < _FIRST_NO_SUCCESS:
         return http
     error_class = client.exceptions.from_code(parsed.get("Error", {}).get("Code"))
     raise error_class(parsed, operation.name)
@@ -123,8 +125,11 @@ def describe(error: Exception) -> CallFailed:
         failed = _service_answer(answered.response)
     elif isinstance(error, DamagedReply):
         failed = CallFailed(Reached.APPLIED, name, str(error))
-    elif isinstance(error, (raised.ParamValidationError, raised.NoCredentialsError, raised.NoRegionError)):
-        failed = CallFailed(Reached.ANSWERED, "ValidationException", str(error))
+    elif isinstance(error, raised.NoCredentialsError):
+        hint = "configure them as for boto3, or pass the endpoint_url= of a local server, as embedded() gives"
+        failed = CallFailed(Reached.REFUSED, name, f"{error}: {hint}")
+    elif isinstance(error, raised.ParamValidationError):
+        failed = CallFailed(Reached.REFUSED, name, str(error))
     elif isinstance(error, (DeadlineOver, raised.ConnectTimeoutError, *_before_signing())) or _never_connected(error):
         failed = CallFailed(Reached.NOTHING, name, str(error))
     else:

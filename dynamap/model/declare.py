@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, get_origin
+from typing import Any, TypeVar, cast, get_origin
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -69,11 +69,25 @@ def _keep_names(cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Att
                 f"for a value: write attrs.field(...), as @entity makes an attrs class"
             )
             raise ModelError(msg)
+        if isinstance(field.default, (list, dict, set)):
+            kind = type(cast("object", field.default)).__name__
+            msg = (
+                f"{cls.__qualname__}.{field.name} has one {kind} as the default of all instances: "
+                f"write attrs.field(factory={kind})"
+            )
+            raise ModelError(msg)
     # attrs strips underscores from __init__'s parameters, the checkers' dataclass_transform does not: keep the name
     return [
         field.evolve(alias=field.name) if getattr(field, "alias_is_default", not field.alias) else field
         for field in fields
     ]
+
+
+def _check_called(name: object, decorator: str) -> None:
+    """Without parentheses a decorator is given the class where its name should be."""
+    if isinstance(name, type):
+        msg = f'{decorator} takes arguments: write {decorator}("{name.__name__.upper()}", pk="...") above {name.__qualname__}'
+        raise ModelError(msg)
 
 
 @dataclass_transform(field_specifiers=(attrs.field,))
@@ -103,6 +117,7 @@ def entity(
     *version* and *ttl*, and has a name and keys of its own. The rest is as attrs has it. Raises ModelError where the
     declaration cannot work.
     """
+    _check_called(name, "@entity")
     declared = Declaration(name, pk, sk, version, _aliases_of(aliases), abstract, ttl, tuple(indexes))
 
     def decorate(cls: C) -> C:
@@ -155,6 +170,7 @@ def mapped(
 
     The arguments are those of `entity`. Raises ModelError where the declaration cannot work.
     """
+    _check_called(name, "@mapped")
     declared = Declaration(name, pk, sk, version, _aliases_of(aliases), ttl=ttl, indexes=tuple(indexes))
 
     def decorate(cls: type[M]) -> type[M]:

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from dynamap import RequestError, ServiceError, Table, connect, connect_async, entity
 from dynamap.drivers.clients import ClientOptions, is_loopback
+
+
+@entity("PAGE", pk="PAGE#{id}", sk="PAGE")
+class Page:
+    id: str
+
 
 LOCAL = ["http://127.0.0.1:8000", "http://localhost:8000", "http://[::1]:8000", "https://127.9.9.9"]
 ELSEWHERE = [None, "https://dynamodb.eu-central-1.amazonaws.com", "http://10.0.0.1:8000", "http://localhost.example:80"]
@@ -29,3 +42,44 @@ def test_an_endpoint_from_the_environment_counts_too(name: str, monkeypatch: pyt
     monkeypatch.setenv(name, "http://127.0.0.1:8000")
     assert ClientOptions().is_local
     assert not ClientOptions(endpoint_url="https://dynamodb.eu-central-1.amazonaws.com").is_local
+
+
+@pytest.mark.parametrize("connected", [connect, connect_async], ids=["sync", "async"])
+def test_without_a_region_the_first_call_says_what_to_configure(
+    connected: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    store = connected(Table("pages", [Page]))
+    with pytest.raises(RequestError, match=r"no region is configured: pass region_name=, set AWS_DEFAULT_REGION, or"):
+        wait(store.of(Page).get(id="x").send())
+
+
+@pytest.mark.parametrize("connected", [connect, connect_async], ids=["sync", "async"])
+def test_without_credentials_nothing_is_sent_and_the_client_is_quoted(
+    connected: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    store = connected(Table("pages", [Page]), region_name="eu-west-1")
+    refused = pytest.raises(ServiceError, match="Unable to locate credentials: configure them as for boto3")
+
+    async def both() -> Any:
+        with refused as raised:
+            await answer_of(store.of(Page).get(id="x").send())
+        await answer_of(store.close())
+        return raised.value
+
+    assert asyncio.run(both()).code == "NoCredentialsError"
+
+
+async def answer_of(answer: Any) -> Any:
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def wait(answer: Any) -> Any:
+    return asyncio.run(answer_of(answer))

@@ -111,26 +111,6 @@ def test_with_and_async_with_are_not_mixed_up() -> None:
         other.__enter__()
 
 
-async def test_what_is_wrong_with_the_configuration_is_said_as_botocore_says_it(
-    mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from botocore.exceptions import NoRegionError
-
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
-
-    async def run() -> None:
-        if mode == "sync":
-            SyncDriver(ClientOptions()).run(call(1))
-        else:
-            await AsyncDriver(ClientOptions()).run(call(1))
-
-    with pytest.raises(NoRegionError):
-        await run()
-
-
 def test_threads_make_one_client() -> None:
     driver = SyncDriver(ClientOptions("http://127.0.0.1:9", "us-east-1"))
     start = threading.Barrier(8)

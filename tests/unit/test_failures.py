@@ -15,6 +15,7 @@ from aiohttp.client_reqrep import ConnectionKey
 from botocore import exceptions as raised
 
 from dynamap.drivers.failures import DamagedReply, check_reply, describe
+from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Reached
 
 URL = "https://dynamodb.eu-central-1.amazonaws.com/"
@@ -129,14 +130,14 @@ def test_the_request_may_have_been_sent(error: Exception) -> None:
     [
         raised.ParamValidationError(report='Missing required parameter in input: "Key"'),
         raised.NoCredentialsError(),
-        raised.NoRegionError(),
     ],
     ids=lambda error: type(error).__name__,
 )
 def test_a_request_that_botocore_does_not_take_is_refused(error: Exception) -> None:
     failed = describe(error)
-    assert (failed.reached, failed.code) == (Reached.ANSWERED, "ValidationException")
-    assert failed.message == str(error)
+    assert (failed.reached, failed.code) == (Reached.REFUSED, type(error).__name__)
+    assert failed.message.startswith(str(error))
+    assert judge(failed) is Verdict.REFUSED
 
 
 def client_error(**parts: Any) -> raised.ClientError:

@@ -468,3 +468,26 @@ def test_a_field_of_dataclasses_is_no_default_of_an_attrs_class() -> None:
         f"{Order.__qualname__}.lines has dataclasses.field(...) as its default, which attrs would take for a value: "
         f"write attrs.field(...), as @entity makes an attrs class"
     )
+
+
+@pytest.mark.parametrize("default", [[], {}, set()], ids=["list", "dict", "set"])
+def test_one_default_of_all_instances_is_refused(default: Any) -> None:
+    made = type("Order", (), {"__annotations__": {"id": "str", "lines": "Any"}, "lines": default})
+    with pytest.raises(ModelError) as raised:
+        entity("ORDER", pk="ORDER#{id}")(made)
+    kind = type(default).__name__
+    assert str(raised.value) == (
+        f"Order.lines has one {kind} as the default of all instances: write attrs.field(factory={kind})"
+    )
+
+
+@pytest.mark.parametrize(("decorator", "name"), [(entity, "@entity"), (mapped, "@mapped")])
+def test_a_decorator_without_parentheses_says_what_to_write(decorator: Any, name: str) -> None:
+    class Order:
+        id: str
+
+    with pytest.raises(ModelError) as raised:
+        decorator(Order)
+    assert str(raised.value) == (
+        f'{name} takes arguments: write {name}("ORDER", pk="...") above {Order.__qualname__}'
+    )
