@@ -29,7 +29,7 @@ from dynamap.expressions.nodes import (
 )
 from dynamap.model import Entity, Resolved
 
-__all__ = ["Compiler", "is_operand"]
+__all__ = ["NULL", "Compiler", "is_nothing", "is_operand", "order"]
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 MOST_BYTES = 4096
@@ -40,7 +40,7 @@ MOST_PLACEHOLDER_BYTES = 2 * 1024 * 1024
 
 _OPERATOR = re.compile(r"\b(?:AND|OR|NOT|IN|BETWEEN)\b|<>|<=|>=|[<>]| [+-] |[a-z_]+\(")
 
-_NULL: Wire = {"NULL": True}
+NULL: Wire = {"NULL": True}
 
 _Comparison: TypeAlias = "Compare | Between | Membership | Exists | TypeIs | BeginsWith | Contains"
 
@@ -194,7 +194,7 @@ class Compiler:
         if is_operand(node.right):
             return f"{left} {node.operator} {self._operand(node.right)}"
         wire = self._operand_value(node.left, node.right)
-        if _is_nothing(node.right):
+        if is_nothing(node.right):
             if node.operator not in ("=", "<>"):
                 msg = (
                     f"{self._where(node.left)}: {node.operator} cannot compare with {_kind(node.right)}; "
@@ -227,7 +227,7 @@ class Compiler:
         if len(wires) == 2 and wires[0].keys() != wires[1].keys():  # noqa: PLR2004 - both bounds are values
             msg = f"{self._where(node.operand)}: the bounds of between() are stored as two types; use one for both"
             raise RequestError(msg)
-        if len(wires) == 2 and _order(wires[0]) > _order(wires[1]):  # noqa: PLR2004 - both bounds are values
+        if len(wires) == 2 and order(wires[0]) > order(wires[1]):  # noqa: PLR2004 - both bounds are values
             # the service answers a ValidationException, emulators an empty result
             msg = f"{self._where(node.operand)}: the lower bound of between() is above the upper one; swap them"
             raise RequestError(msg)
@@ -265,13 +265,13 @@ class Compiler:
                 raise RequestError(msg)
             return {"N": str(value)}
         if value is None:
-            return _NULL
+            return NULL
         resolved = self.resolve(beside)
         return self._encode_with(resolved.shape, value, resolved)
 
     def reads_like_absent(self, beside: object, value: object) -> bool:
         """Whether a missing attribute would be read as this value: None or an empty set, where it is no other default."""
-        if not _is_nothing(value) or isinstance(beside, Size):
+        if not is_nothing(value) or isinstance(beside, Size):
             return False
         resolved = self.resolve(beside)
         if value is None and not resolved.shape.accepts(None):
@@ -323,7 +323,8 @@ def _operators(text: str) -> int:
     return len(_OPERATOR.findall(text)) - text.count(" BETWEEN ")
 
 
-def _is_nothing(value: object) -> bool:
+def is_nothing(value: object) -> bool:
+    """Whether it is a value that may be stored as an absent attribute."""
     return value is None or (isinstance(value, (set, frozenset)) and not value)
 
 
@@ -331,7 +332,7 @@ def _kind(value: object) -> str:
     return "None" if value is None else "an empty set"
 
 
-def _order(wire: Wire) -> Any:
+def order(wire: Wire) -> Any:
     """What the service orders by: numbers by value, text by its UTF-8 bytes."""
     kind, value = next(iter(wire.items()))
     if kind == "N":

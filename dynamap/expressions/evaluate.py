@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from dynamap.codec import ListOf, SetOf, Shape, Wire, unwrapped
 from dynamap.errors import RequestError
-from dynamap.expressions.compiler import Compiler, is_operand
+from dynamap.expressions.compiler import NULL, Compiler, is_nothing, is_operand, order
 from dynamap.expressions.fields import Condition, Size
 from dynamap.expressions.nodes import (
     And,
@@ -31,7 +31,6 @@ from dynamap.model import Entity, wire_at
 
 __all__ = ["evaluate"]
 
-_NULL: Wire = {"NULL": True}
 _ORDERS: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _SETS = ("SS", "NS", "BS")
 
@@ -102,13 +101,13 @@ class _Evaluator:
         if isinstance(left, Size):
             return _compare(operator, stored, {"N": str(right)})
         resolved = self._compiler.resolve(left)
-        wire = _NULL if right is None else resolved.shape.encode(right, resolved.path)
-        if right is None or (isinstance(right, (set, frozenset)) and not right):
+        wire = NULL if right is None else resolved.shape.encode(right, resolved.path)
+        if is_nothing(right):
             if operator in _ORDERS:
                 msg = f"{left!r} {operator} None or an empty set: use eq, ne, exists or not_exists"
                 raise RequestError(msg)
             # what is read as None or as the empty set may be missing
-            if stored is None and self._compiler.reads_like_absent(left, cast("object", right)):
+            if stored is None and self._compiler.reads_like_absent(left, right):
                 return operator == "="
         return _compare(operator, stored, wire)
 
@@ -139,15 +138,8 @@ def _compare(operator: str, left: Wire | None, right: Wire | None) -> bool:
         return False
     for kind in ("N", "S", "B"):
         if kind in left and kind in right:
-            return _ORDERS[operator](_ordered(kind, left[kind]), _ordered(kind, right[kind]))
+            return _ORDERS[operator](order(left), order(right))
     return False
-
-
-def _ordered(kind: str, content: Any) -> Any:
-    """What values of a kind are ordered by: numbers by value, text by its UTF-8 bytes."""
-    if kind == "N":
-        return Decimal(content)
-    return content.encode() if kind == "S" else bytes(content)
 
 
 def _same(left: Wire, right: Wire) -> bool:
