@@ -21,7 +21,8 @@ def canceled_error(
     missing: list[Mapping[str, Any]] = [{}] * (len(actions) - len(canceled.reasons))
     reasons = [*canceled.reasons, *missing]
     failures = tuple(
-        _failure(position, action, reason) for position, (action, reason) in enumerate(zip(actions, reasons, strict=True))
+        _failure(position, action, reason)
+        for position, (action, reason) in enumerate(zip(actions, reasons, strict=True))
     )
     blamed = [_blames_version(action, reason) for action, reason in zip(actions, reasons, strict=True)]
     conflict = judge_reasons(reasons, version_guards=blamed)

@@ -51,6 +51,7 @@ class _DeleteSteps(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
 
     def _resolved_result(self, item: Item, call: Call) -> R_co:
         # a delete leaves nothing that could prove it
+        del item, call
         raise self._old_value_lost()
 
 

@@ -29,12 +29,17 @@ _KB = 1024
 def explain(call: Call) -> str:
     """The request as lines of text; the first names the operation and the table."""
     if call.operation == "TransactWriteItems":
-        parts = [Call(f"{kind}Item", params) for item in call.params["TransactItems"] for kind, params in item.items()]
+        parts = [Call(_named(kind), params) for item in call.params["TransactItems"] for kind, params in item.items()]
         head = f"TransactWriteItems of {len(parts)}, at twice the write units of each"
         return "\n".join([head, *(f"  {line}" for part in parts for line in explain(part).split("\n"))])
     lines = [f"{call.operation} on {call.params['TableName']}"]
     lines += [f"  {label:<10} {text}" for label, text in _rows(call)]
     return "\n".join(lines)
+
+
+def _named(kind: str) -> str:
+    """The operation by itself of a kind of action; a check has none."""
+    return kind if kind == "ConditionCheck" else f"{kind}Item"
 
 
 def _rows(call: Call) -> Iterator[tuple[str, str]]:
@@ -50,7 +55,9 @@ def _rows(call: Call) -> Iterator[tuple[str, str]]:
         yield "answers", answers
     yield "capacity", _capacity(call)
     sizes = [
-        f"{label} {len(params[parameter].encode()):,}" for parameter, label in _EXPRESSIONS.items() if parameter in params
+        f"{label} {len(params[parameter].encode()):,}"
+        for parameter, label in _EXPRESSIONS.items()
+        if parameter in params
     ]
     if sizes:
         yield "limits", f"{', '.join(sizes)} of {_MOST_BYTES:,} bytes"
@@ -98,6 +105,6 @@ def _capacity(call: Call) -> str:
         size = item_size(params["Item"])
         units = math.ceil(size / _KB)
         return f"{units} write unit{'s' * (units > 1)} for these {size:,} bytes; more if a larger item is replaced"
-    if call.operation.startswith("ConditionCheck"):
+    if call.operation == "ConditionCheck":
         return "1 write unit for each KB of the item; twice that, as for everything in a transaction"
     return "1 write unit for each KB of the item, before or after, whichever is larger"

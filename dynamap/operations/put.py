@@ -88,6 +88,7 @@ class PutReturning(_PutSteps[D, M, R_co]):
         return self._old_value(reply, moment)
 
     def _resolved_result(self, item: Item, call: Call) -> R_co:
+        del item, call
         raise self._old_value_lost()
 
 

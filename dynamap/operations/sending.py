@@ -126,9 +126,12 @@ def transact(runtime: Runtime, call: Call, what: str, started: float) -> Plan[Ca
                 return None
             over = runtime.elapsed() - started > _TOKEN_SECONDS
             if verdict is Verdict.CANCELED:
-                again = not over and only_contention(failed.reasons)
-                pause = attempts.next_pause(failed, Verdict.CONFLICT) if again else None
+                contention = only_contention(failed.reasons)
+                pause = attempts.next_pause(failed, Verdict.CONFLICT) if contention and not over else None
                 if pause is None:
+                    if not contention:
+                        # an answer all the same: the service is well
+                        attempts.succeeded()
                     return failed
                 yield pause
                 continue

@@ -54,7 +54,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Either the item that shows that the write was applied, or the error that it is; *callers* says whose condition."""
+    """The item that shows that the write was applied, or the error; *callers* says whose condition failed."""
 
     item: Item | None = None
     error: DynamapError | None = None
@@ -63,7 +63,7 @@ class Settled:
 
 
 def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
-    """Find out what a failed condition means; asks for the item where the failure brought none. Raises OutcomeUnknown."""
+    """Find out what a failed condition means; asks for the item if the failure brought none. Raises OutcomeUnknown."""
     seen = (yield from with_item(scope, terms.key, terms.what, answer)).seen
     if answer.ambiguous:
         if is_mine(scope.entity, terms.write_id, seen):
@@ -164,7 +164,10 @@ def _blame_condition(entity: Entity[Any], terms: Terms, seen: Item | None) -> Se
         if terms.existence is False:
             msg = f"{terms.what}: there is an item already; nothing was written"
             return Settled(error=ItemAlreadyExists(msg, seen=found), callers=True, seen=found)
-        msg = f"{terms.what}: version 0 means a new item, but one is stored already; nothing was written: read it first"
+        msg = (
+            f"{terms.what}: version 0 means a new item, but one is stored already; nothing was written: read it first, or "
+            f"say if_not_exists() if that is an answer"
+        )
         return Settled(error=VersionConflict(msg, seen=found))
     if guard.is_version:
         expected = max(guard.version, 0)
@@ -179,9 +182,7 @@ def _blame_condition(entity: Entity[Any], terms: Terms, seen: Item | None) -> Se
             return Settled(error=VersionConflict(msg, seen=found))
     if guard.kind in (GuardKind.EXISTS, GuardKind.ANY_VERSION) and (seen is None or not terms.conditioned):
         msg = f"{terms.what}: there is no such item; nothing was written"
-        return Settled(
-            error=ItemNotFound(msg, entity=entity.cls, key=terms.values), callers=terms.existence is True
-        )
+        return Settled(error=ItemNotFound(msg, entity=entity.cls, key=terms.values), callers=terms.existence is True)
     if found is not None and terms.assumed:
         now = entity.normalized({name: getattr(found, name) for name in terms.assumed})
         changed = [name for name, value in entity.normalized(terms.assumed).items() if now[name] != value]
@@ -193,4 +194,3 @@ def _blame_condition(entity: Entity[Any], terms: Terms, seen: Item | None) -> Se
             return Settled(error=VersionConflict(msg, seen=found))
     msg = f"{terms.what}: the condition does not hold; nothing was written"
     return Settled(error=ConditionFailed(msg, seen=found), callers=True, seen=found)
-

@@ -33,6 +33,8 @@ T6 = TypeVar("T6")
 
 
 class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
+    _unguarded_hint = "if_version(0) is for an item that is not stored yet"
+
     _defaults: dict[str, Any]
 
     def if_version(self, version: int, /) -> Self:

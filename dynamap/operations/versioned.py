@@ -21,6 +21,7 @@ class VersionedSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
     """A write that may be guarded by the version that was read."""
 
     _version_guard: Guard | None
+    _unguarded_hint = "better, pass the item that was read"
 
     def if_version(self, version: int, /) -> Self:
         """Write only if the stored version is this one; `VersionConflict` otherwise."""
@@ -41,6 +42,6 @@ class VersionedSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
             return self._version_guard
         msg = (
             f"{self._what}: the type is versioned, so a keyed write says if_version(n) or ignore_version(); "
-            f"better, pass the item that was read"
+            f"{self._unguarded_hint}"
         )
         raise UnguardedWrite(msg)

@@ -70,7 +70,8 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         raise NotImplementedError
 
     def _unread_result(self, call: Call) -> R_co:
-        """The result where the write was applied and its reply was lost. Raises OutcomeUnknown if it cannot be known."""
+        """The result where it was applied and its reply was lost. Raises OutcomeUnknown if it cannot be known."""
+        del call
         msg = f"{self._what}: it was applied, but the answer with the value was lost: read the item"
         raise OutcomeUnknown(msg, applied=True)
 
@@ -112,9 +113,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         """The result, or the refusal; *lost* is an attempt before that may have been applied."""
         return (yield from self._send_under(self._guard(), self._runtime.moment(), lost))
 
-    def _send_under(
-        self, guard: Guard, moment: Moment, lost: CallFailed | None = None
-    ) -> Plan[tuple[R_co] | Settled]:
+    def _send_under(self, guard: Guard, moment: Moment, lost: CallFailed | None = None) -> Plan[tuple[R_co] | Settled]:
         call = self._request(moment, guard)
         answer = yield from self._attempt(guard, moment, call, lost)
         return (yield from self._conclude(guard, moment, call, answer))
