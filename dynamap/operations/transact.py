@@ -149,7 +149,7 @@ class Transaction(Attempt[D, Transacted, Failures]):
     def _with_items(
         self, actions: Sequence[Action], reasons: Sequence[Mapping[str, Any]], what: str
     ) -> Plan[list[Mapping[str, Any]]]:
-        """The reasons with the items that stand there: some servers send none, which looks as if nothing stood there."""
+        """The reasons with the items that stand there: some servers send none, as if nothing stood there."""
         complete: list[Mapping[str, Any]] = []
         for action, reason in zip(actions, reasons, strict=False):
             if reason_of(reason.get("Code")) is Reason.CONDITION_FAILED and not reason.get("Item"):
