@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar, cast, get_origin
+from typing import Any, TypeVar, get_origin
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -69,8 +69,9 @@ def _keep_names(cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Att
                 f"for a value: write attrs.field(...), as @entity makes an attrs class"
             )
             raise ModelError(msg)
-        if isinstance(field.default, (list, dict, set)):
-            kind = type(cast("object", field.default)).__name__
+        default: Any = field.default
+        kind = type(default).__name__
+        if kind in ("list", "dict", "set"):
             msg = (
                 f"{cls.__qualname__}.{field.name} has one {kind} as the default of all instances: "
                 f"write attrs.field(factory={kind})"

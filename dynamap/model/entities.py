@@ -391,12 +391,14 @@ def wire_at(item: Mapping[str, Wire], attributes: tuple[str | int, ...]) -> Wire
 
 def value_at(value: Any, path: tuple[str | int, ...]) -> Any:
     """What stands at a path of a value, through fields, list items and map keys; None if nothing does."""
+    here = value
     for step in path:
-        if isinstance(step, str) and not isinstance(value, dict):
-            value = getattr(value, step, None)
+        inside: Any = here
+        if isinstance(step, str) and not issubclass(type(inside), dict):
+            here = getattr(inside, step, None)
         else:
             try:
-                value = value[step]
+                here = inside[step]
             except (LookupError, TypeError):
                 return None
-    return value
+    return here

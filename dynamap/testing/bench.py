@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from dynamap.backoff import TokenBucket, surrounded_by
 from dynamap.drivers import ClientOptions
-from dynamap.errors import DynamapError, RequestError
+from dynamap.errors import DynamapError, ModelError, RequestError
 from dynamap.markers import Sync
 from dynamap.model import Table
 from dynamap.operations import Runtime
@@ -165,9 +165,31 @@ class Bench:
         self._setups.append(function)
         return function
 
+    @overload
     def client(
         self,
-        function: Callable[..., Any] | None = None,
+        function: FunctionT,
+        /,
+        *args: Any,
+        count: int = 1,
+        name: str | None = None,
+        faults: Mapping[int, AnyFault] | None = None,
+        restarts: int = 0,
+    ) -> FunctionT: ...
+    @overload
+    def client(
+        self,
+        function: None = None,
+        /,
+        *,
+        count: int = 1,
+        name: str | None = None,
+        faults: Mapping[int, AnyFault] | None = None,
+        restarts: int = 0,
+    ) -> Callable[[FunctionT], FunctionT]: ...
+    def client(
+        self,
+        function: Any = None,
         /,
         *args: Any,
         count: int = 1,
@@ -179,7 +201,7 @@ class Bench:
 
         *faults* strike at the client's calls with these numbers, counted from 1, beside those of the schedule. After a
         crash the function is called again up to *restarts* times. An error of dynamap that leaves the function is an
-        outcome; any other exception fails the run.
+        outcome; any other exception fails the run, and so does a RequestError or ModelError, which no race explains.
         """
         if function is None:
             return partial(self.client, count=count, name=name, faults=faults, restarts=restarts)
@@ -375,10 +397,11 @@ class Bench:
             raise
         except ClientCrashed:
             scene.outcomes[client.name] = Outcome(crashed=True)
-        except DynamapError as error:
-            scene.outcomes[client.name] = Outcome(error=error)
-            simulation.note(client.name, "ends", outcome=type(error).__name__)
         except BaseException as error:
+            if isinstance(error, DynamapError) and not isinstance(error, (RequestError, ModelError)):
+                scene.outcomes[client.name] = Outcome(error=error)
+                simulation.note(client.name, "ends", outcome=type(error).__name__)
+                return
             failure = AssertionError(f"{client.name} raised {type(error).__name__}: {error}")
             failure.__cause__ = error
             simulation.fail(failure)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import combinations, product
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from dynamap.errors import RequestError
 from dynamap.markers import D
@@ -28,6 +28,9 @@ __all__ = [
     "every_fault",
     "fault_name",
 ]
+
+
+V = TypeVar("V")
 
 
 class Fault(Enum):
@@ -245,6 +248,21 @@ def _halves(call: Call) -> tuple[Call, Mapping[str, Any]]:
 # ---- plans
 
 
+def _by_number(given: Mapping[int, V] | None, what: str) -> dict[int, V]:
+    """What is to happen at which call. Raises RequestError for numbers that no call has."""
+    numbered: Any = {} if given is None else given
+    kind = type(numbered).__name__
+    if not hasattr(numbered, "keys"):
+        msg = f"{what} is a dict by the call's number, counted from 1, such as {{1: ...}}; got {kind}"
+        raise RequestError(msg)
+    numbers: list[Any] = list(numbered)
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+            msg = f"{what}: no call has the number {number!r}: they count from 1"
+            raise RequestError(msg)
+    return dict(cast("Mapping[int, V]", numbered))
+
+
 class FaultPlan:
     """Faults by the number of the call, counted from 1 over everything that is sent through `over(store)`.
 
@@ -265,8 +283,8 @@ class FaultPlan:
         self, faults: Mapping[int, AnyFault] | None = None, *, before: Mapping[int, Callable[[], object]] | None = None
     ) -> None:
         self.calls: list[Call] = []
-        self._faults = dict(faults or {})
-        self._before = dict(before or {})
+        self._faults = _by_number(faults, "faults")
+        self._before = _by_number(before, "before")
         self._strikes: dict[int, tuple[Call, Strike]] = {}
         self._lock = threading.Lock()
 

@@ -252,3 +252,17 @@ def test_plans_for_several_faults_at_once() -> None:
     plans = [str(plan) for plan in every_fault(3, [Fault.THROTTLE, Crash.AFTER], at_once=2)]
     assert len(plans) == len(set(plans)) == 12
     assert "FaultPlan(call 1: throttle, call 3: crash after)" in plans
+
+
+@pytest.mark.parametrize(
+    ("faults", "message"),
+    [
+        ({0: Fault.DROP_AFTER}, "faults: no call has the number 0: they count from 1"),
+        ([Fault.DROP_AFTER], "faults is a dict by the call's number, counted from 1, such as {1: ...}; got list"),
+    ],
+    ids=["number 0", "a list"],
+)
+def test_a_fault_that_can_never_strike_is_refused(faults: Any, message: str) -> None:
+    with pytest.raises(RequestError) as raised:
+        FaultPlan(faults)
+    assert str(raised.value) == message

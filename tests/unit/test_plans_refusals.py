@@ -42,8 +42,7 @@ FAILED_CONDITIONS: dict[str, tuple[Build, Any, type[DynamapError], str, Any, boo
         VersionConflict,
         (
             "put of Account id='a': version 0 means a new item, but one is stored already; nothing was written: read "
-            "it "
-            "first"
+            "it first, or put it with if_not_exists() where this is an answer"
         ),
         Account("a", revision=3),
         False,

@@ -251,7 +251,7 @@ REFUSED: list[tuple[str, Callable[[], Any], type[DynamapError], str]] = [
         UnguardedWrite,
         (
             "upsert of Doc id='d': the type is versioned, so a keyed write says if_version(n) or ignore_version(); "
-            "better, pass the item that was read"
+            "if_version(0) is for an item that is not stored yet"
         ),
     ),
     (
@@ -377,7 +377,7 @@ def test_version_0_over_a_stored_item_is_a_conflict(item: Any, seen: Doc) -> Non
     assert driven.error.seen == seen
     assert str(driven.error) == (
         "upsert of Doc id='d': version 0 means a new item, but one is stored already; nothing was written: read it "
-        "first"
+        "first, or put it with if_not_exists() where this is an answer"
     )
 
 
