@@ -15,8 +15,8 @@ from sybil.parsers.rest import DocTestParser
 
 from dynamap.testing import embedded
 
-# "quick" makes the same examples in every run, so that a red build is the change's fault; "deep" looks for new ones, by the
-# hundred thousand, in the tests that are marked so;
+# "quick" makes the same examples in every run, so that a red build is the change's fault; "deep" looks for new ones,
+# by the hundred thousand, in the tests that are marked so;
 # "brief" is for interpreters that only have to show that they do the same.
 # Shared machines stall now and then: that is no failure of the code under test.
 _PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

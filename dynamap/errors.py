@@ -1,21 +1,21 @@
 """Errors, by cause. Each carries its data as attributes and pickles with them.
 
-    DynamapError
-    ├─ ModelError                 at class or Table definition
-    ├─ RequestError               the caller's mistake, raised before anything is sent
-    │   ├─ KeyValueError  EncodeError  ItemTooLarge  UnguardedWrite
-    │   └─ IncompleteUpsert  ConflictingUpdate  LimitExceeded  CursorError
-    ├─ ItemDecodeError            a stored item that does not fit its class
-    ├─ ItemNotFound               a read miss, or an update of what is not there
-    ├─ ConditionFailed
-    │   ├─ ItemAlreadyExists
-    │   └─ VersionConflict
-    ├─ TransactionConflict
-    ├─ TransactionCanceled
-    ├─ OutcomeUnknown             the write may or may not have been applied
-    ├─ Throttled
-    ├─ DeadlineExceeded
-    └─ ServiceError               anything else the service says
+DynamapError
+├─ ModelError                 at class or Table definition
+├─ RequestError               the caller's mistake, raised before anything is sent
+│   ├─ KeyValueError  EncodeError  ItemTooLarge  UnguardedWrite
+│   └─ IncompleteUpsert  ConflictingUpdate  LimitExceeded  CursorError
+├─ ItemDecodeError            a stored item that does not fit its class
+├─ ItemNotFound               a read miss, or an update of what is not there
+├─ ConditionFailed
+│   ├─ ItemAlreadyExists
+│   └─ VersionConflict
+├─ TransactionConflict
+├─ TransactionCanceled
+├─ OutcomeUnknown             the write may or may not have been applied
+├─ Throttled
+├─ DeadlineExceeded
+└─ ServiceError               anything else the service says
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class UnguardedWrite(RequestError):
 
 
 class IncompleteUpsert(RequestError):
-    """An upsert that could create an item which is not a complete entity; `fields` are those that it says nothing of."""
+    """An upsert that could create an item which is no complete entity; `fields` are those that it leaves out."""
 
     fields: tuple[str, ...]
 

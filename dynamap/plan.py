@@ -1,7 +1,7 @@
 """The commands that an operation's plan yields to a driver, and what the driver may throw into it.
 
 A plan is a generator without I/O: it yields a command and receives the reply, or has an error thrown into it where it
-waits. A driver runs it to its end (`run`) or hands out what it emits on the way (`iterate`), with threads or with tasks.
+waits. A driver runs it to its end (`run`) or hands out what it emits on the way (`iterate`), with threads or tasks.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Reached(Enum):
 
 
 @dataclass(eq=False)
-class CallFailed(Exception):  # noqa: N818 - internal: never reaches the user
+class CallFailed(Exception):
     """A driver's account of a call that brought no reply; the client's own exception is its `__cause__`."""
 
     reached: Reached

@@ -118,7 +118,9 @@ class Repository(Generic[D, M]):
         given = type(item)
         if given is not cls:
             same = given.__qualname__ == cls.__qualname__
-            wanted, got = (f"{each.__module__}.{each.__qualname__}" if same else each.__qualname__ for each in (cls, given))
+            wanted, got = (
+                f"{each.__module__}.{each.__qualname__}" if same else each.__qualname__ for each in (cls, given)
+            )
             hint = " (imported twice, or reloaded: they are two classes)" if same else ""
             msg = f"{self!r}.{verb}() takes an instance of {wanted}; got {got}{hint}"
             raise RequestError(msg)
@@ -258,9 +260,7 @@ class Store(Generic[D]):
         On demand, or provisioned with both capacities, in units per second. RequestError for a name or capacity that
         DynamoDB does not take; ServiceError with the code ResourceInUseException if there is such a table.
         """
-        params = create_params(
-            self._table, self._name, read_capacity=read_capacity, write_capacity=write_capacity
-        )
+        params = create_params(self._table, self._name, read_capacity=read_capacity, write_capacity=write_capacity)
         return self._runtime.driver.run(create_table(self._runtime, params, ttl=self._table.layout.ttl))
 
     @overload
@@ -311,7 +311,7 @@ class Store(Generic[D]):
         await self.close()
 
 
-def connect(  # noqa: PLR0913 - options by name
+def connect(
     table: Table,
     /,
     *,
@@ -332,7 +332,7 @@ def connect(  # noqa: PLR0913 - options by name
     return Store(table, prefix + table.name, _runtime(SyncDriver(options), clock, write_ids))
 
 
-def connect_async(  # noqa: PLR0913 - options by name
+def connect_async(
     table: Table,
     /,
     *,

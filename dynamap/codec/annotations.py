@@ -30,7 +30,7 @@ class Attribute:
     def __post_init__(self) -> None:
         given: Any = self.aliases
         if isinstance(given, str):
-            msg = f'Attribute(aliases={given!r}) would be one alias for each letter: write aliases=({given!r},)'
+            msg = f"Attribute(aliases={given!r}) would be one alias for each letter: write aliases=({given!r},)"
             raise ModelError(msg)
 
 

@@ -194,7 +194,7 @@ class Compiler:
         if is_operand(node.right):
             return f"{left} {node.operator} {self._operand(node.right)}"
         wire = self._operand_value(node.left, node.right)
-        if is_nothing(node.right):
+        if is_nothing(node.right):  # noqa: SIM102 - what is nothing has two rules, and this is the first
             if node.operator not in ("=", "<>"):
                 msg = (
                     f"{self._where(node.left)}: {node.operator} cannot compare with {_kind(node.right)}; "
@@ -270,7 +270,7 @@ class Compiler:
         return self._encode_with(resolved.shape, value, resolved)
 
     def reads_like_absent(self, beside: object, value: object) -> bool:
-        """Whether a missing attribute would be read as this value: None or an empty set, where it is no other default."""
+        """Whether a missing attribute would be read as this value: None or an empty set, but for another default."""
         if not is_nothing(value) or isinstance(beside, Size):
             return False
         resolved = self.resolve(beside)

@@ -72,7 +72,7 @@ class Condition:
 
     else:
 
-        def __bool__(self):
+        def __bool__(self):  # noqa: ANN204 - the checkers read the one above
             msg = "a Condition has no truth value; combine conditions with & | ~ instead of and, or, not"
             raise TypeError(msg)
 
@@ -306,7 +306,11 @@ class _Recorder:
         raise TypeError(msg)
 
     def __call__(self, *_args: object, **_kwargs: object) -> NoReturn:
-        msg = f"the lambda of F(X, lambda x: ...) calls {'.'.join(map(str, self.dynamap_path_))}(): it may only follow attributes, list items and map keys"
+        called = ".".join(map(str, self.dynamap_path_))
+        msg = (
+            f"the lambda of F(X, lambda x: ...) calls {called}(): "
+            f"it may only follow attributes, list items and map keys"
+        )
         raise TypeError(msg)
 
 
@@ -314,7 +318,7 @@ class _Recorder:
 def F(attribute: T, /) -> Field[T]: ...
 @overload
 def F(model: type[M], pick: Callable[[M], T], /) -> Field[T]: ...
-def F(subject: Any, pick: Callable[[Any], Any] | None = None, /) -> Field[Any]:
+def F(subject: Any, pick: Callable[[Any], Any] | None = None, /) -> Field[Any]:  # noqa: N802 - the public name
     """A reference to a field: `F(Account.balance)`, or `F(Order, lambda o: o.address.city)` for any class and any path.
 
     The short form works on classes that @entity made, whose slot descriptors know their name and owner; anything else

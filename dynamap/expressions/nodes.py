@@ -11,8 +11,8 @@ __all__ = [
     "And",
     "Append",
     "AttributeType",
-    "Between",
     "BeginsWith",
+    "Between",
     "Compare",
     "Contains",
     "Discard",
@@ -53,6 +53,8 @@ class Value(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compare:
+    """A comparison of two operands."""
+
     operator: Operator
     left: Operand[object]
     right: object
@@ -60,6 +62,8 @@ class Compare:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Between:
+    """Low and high included."""
+
     operand: Operand[object]
     low: object
     high: object
@@ -67,46 +71,62 @@ class Between:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Membership:
+    """One of several candidates."""
+
     operand: Operand[object]
     candidates: tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exists:
+    """Whether the attribute is there, or is not."""
+
     field: Operand[object]
     expected: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeIs:
+    """Whether the attribute is stored as this DynamoDB type."""
+
     field: Operand[object]
     kind: AttributeType
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeginsWith:
+    """Whether a text or bytes begin so."""
+
     field: Operand[object]
     prefix: str | bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contains:
+    """Whether a list or set holds the item, or a text the part."""
+
     field: Operand[object]
     item: object
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class And:
+    """All of them."""
+
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Or:
+    """Any of them."""
+
     parts: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Not:
+    """The opposite."""
+
     part: Node
 
 
@@ -118,18 +138,24 @@ Node: TypeAlias = "Compare | Between | Membership | Exists | TypeIs | BeginsWith
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Set:
+    """A field gets a value, another field's, or a sum."""
+
     field: Operand[object]
     value: object
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetIfMissing:
+    """A field gets a value where it has none."""
+
     field: Operand[object]
     value: object
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove:
+    """The attribute goes."""
+
     field: Operand[object]
 
 

@@ -87,7 +87,8 @@ def _keep_names(cls: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Att
 def _check_called(name: object, decorator: str) -> None:
     """Without parentheses a decorator is given the class where its name should be."""
     if isinstance(name, type):
-        msg = f'{decorator} takes arguments: write {decorator}("{name.__name__.upper()}", pk="...") above {name.__qualname__}'
+        written = f'{decorator}("{name.__name__.upper()}", pk="...")'
+        msg = f"{decorator} takes arguments: write {written} above {name.__qualname__}"
         raise ModelError(msg)
 
 

@@ -105,7 +105,7 @@ class Entity(Generic[M]):
             for alias in field.aliases:
                 if alias in (*self._taken(), *(key.name for key in self.layout.keys)):
                     msg = (
-                        f"{owner}.{field.name} has the alias {alias!r}, which the table uses for itself: leave the alias "
+                        f"{owner}.{field.name} has the alias {alias!r}, which the table uses for itself: leave it "
                         f"out, or give the table other names"
                     )
                     raise ModelError(msg)
@@ -343,7 +343,7 @@ class Entity(Generic[M]):
     # ---- TTL
 
     def is_expired(self, item: Mapping[str, Wire], now: int) -> bool:
-        """Whether an item's time is over at *now*, in whole epoch seconds; one that has no number there never expires."""
+        """Whether an item's time is over at *now*, in whole epoch seconds; one without a number there never expires."""
         number = item.get(self.ttl_attribute or "", {}).get("N")
         return number is not None and Decimal(number) <= now
 
@@ -376,13 +376,11 @@ def wire_at(item: Mapping[str, Wire], attributes: tuple[str | int, ...]) -> Wire
     """What stands at a stored path of an item; None if nothing does."""
     here: Any = {"M": item}
     for step in attributes:
-        inside = here.get("L" if isinstance(step, int) else "M")
-        if inside is None:
-            return None
-        if isinstance(step, int):
-            here = inside[step] if step < len(inside) else None
-        else:
-            here = inside.get(step)
+        inside: Any = here.get("L" if isinstance(step, int) else "M")
+        try:
+            here = None if inside is None else inside[step]
+        except LookupError:
+            here = None
         if here is None:
             return None
     found: Wire = here

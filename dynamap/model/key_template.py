@@ -19,7 +19,7 @@ _SORT_LIMIT = 1024
 _PARTITION_LIMIT = 2048
 
 
-class KeyMismatch(ValueError):  # noqa: N818 -- named for what it says
+class KeyMismatch(ValueError):
     """A text that is no key of this template."""
 
 

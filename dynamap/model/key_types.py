@@ -32,11 +32,11 @@ _FIXED: dict[Any, KeyCodec] = {datetime: Instant(), date: Day(), time: TimeOfDay
 _WIDEST = 100
 
 
-class TemplateProblem(ValueError):  # noqa: N818 -- half a sentence, not yet an error
+class TemplateProblem(ValueError):
     """A field that cannot stand in a key; the message completes a sentence that begins with the field."""
 
 
-def plain_type(hint: Any) -> Any:  # noqa: ANN401 -- type hints have no common type
+def plain_type(hint: Any) -> Any:
     """A hint without Annotated, Final, NewType, type alias and Optional: what its values in a key are.
 
     >>> plain_type(Annotated[int | None, "extra"])
@@ -59,7 +59,7 @@ def plain_type(hint: Any) -> Any:  # noqa: ANN401 -- type hints have no common t
             return annotated_type(hint)
 
 
-def codec_for(hint: Any, token: FieldToken, *, sort: bool, raw: bool) -> KeyCodec:  # noqa: ANN401
+def codec_for(hint: Any, token: FieldToken, *, sort: bool, raw: bool) -> KeyCodec:
     """The encoding of a field whose type is *hint*; TemplateProblem where keys cannot hold it.
 
     *raw* says that text is not escaped; *sort* that the template is one of a sort key, where numbers need a width.
@@ -128,7 +128,7 @@ def _scaled(token: FieldToken) -> Scaled:
     return Scaled(_check_width(token, scale + 2 if scale else 1), scale)
 
 
-def _unfit(plain: Any) -> TemplateProblem:  # noqa: ANN401
+def _unfit(plain: Any) -> TemplateProblem:
     name = plain.__name__ if isinstance(plain, type) and get_origin(plain) is None else str(plain)
     return TemplateProblem(
         f"is of type {name}, which keys cannot hold:"
@@ -136,7 +136,7 @@ def _unfit(plain: Any) -> TemplateProblem:  # noqa: ANN401
     )
 
 
-def _choices(plain: Any) -> Sequence[object] | None:  # noqa: ANN401
+def _choices(plain: Any) -> Sequence[object] | None:
     """The values of an Enum, Literal or bool; None for other types."""
     if plain is bool:
         return [False, True]
@@ -150,11 +150,11 @@ def _choices(plain: Any) -> Sequence[object] | None:  # noqa: ANN401
     return None
 
 
-def _literals(plain: Any) -> Sequence[object]:  # noqa: ANN401
+def _literals(plain: Any) -> Sequence[object]:
     return cast("Sequence[object]", get_args(plain))
 
 
-def _kind_of_choices(plain: Any, choices: Sequence[object]) -> str:  # noqa: ANN401
+def _kind_of_choices(plain: Any, choices: Sequence[object]) -> str:
     if get_origin(plain) is Literal:
         return f"one of {', '.join(map(repr, choices))}"
     return f"a {plain.__name__}"

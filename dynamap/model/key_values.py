@@ -40,7 +40,7 @@ Shape = tuple[tuple["str | None", bool], ...]
 """Texts as a row of (characters, repeated): None stands for every character but `#`, repeated for none or more."""
 
 
-class KeyValueProblem(ValueError):  # noqa: N818 -- half a sentence, not yet an error
+class KeyValueProblem(ValueError):
     """A value that has no text in a key; the message completes a sentence that begins with the field."""
 
 
@@ -100,10 +100,10 @@ class KeyCodec(ABC):
         """The text of a value; KeyValueProblem if it has none."""
 
     @abstractmethod
-    def read(self, text: str) -> Any:  # noqa: ANN401 -- each codec has its own type
+    def read(self, text: str) -> Any:
         """The value of a text that may have been written in another form; ValueError if it is none at all."""
 
-    def decode(self, text: str) -> Any:  # noqa: ANN401
+    def decode(self, text: str) -> Any:
         """The value whose text this is; ValueError if `encode` writes no such text."""
         value = self.read(text)
         if self.encode(value) != text:

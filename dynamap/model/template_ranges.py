@@ -25,7 +25,7 @@ class KeyRange:
     operator: Operator
     operands: tuple[str, ...] = ()
 
-    def matches(self, key: str) -> bool:  # noqa: PLR0911 -- one for each operator
+    def matches(self, key: str) -> bool:
         """Whether a stored key is in the range, as DynamoDB compares: by UTF-8 bytes."""
         first = self.operands[0] if self.operands else ""
         match self.operator:

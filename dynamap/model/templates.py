@@ -76,7 +76,7 @@ def parse_template(text: str, hints: Mapping[str, Any], *, owner: str, part: str
     return template
 
 
-def _placeholder(  # noqa: PLR0913 -- the place and the rules for it
+def _placeholder(
     tokens: Sequence[LiteralText | FieldToken], index: int, token: FieldToken, hint: object, *, sort: bool, escape: bool
 ) -> Placeholder:
     raw = token.format == "raw" or (not escape and not token.format)

@@ -165,8 +165,8 @@ def _blame_condition(entity: Entity[Any], terms: Terms, seen: Item | None) -> Se
             msg = f"{terms.what}: there is an item already; nothing was written"
             return Settled(error=ItemAlreadyExists(msg, seen=found), callers=True, seen=found)
         msg = (
-            f"{terms.what}: version 0 means a new item, but one is stored already; nothing was written: read it first, or "
-            f"put it with if_not_exists() where this is an answer"
+            f"{terms.what}: version 0 means a new item, but one is stored already; nothing was written: read it first, "
+            f"or put it with if_not_exists() where this is an answer"
         )
         return Settled(error=VersionConflict(msg, seen=found))
     if guard.is_version:

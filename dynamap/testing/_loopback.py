@@ -68,7 +68,7 @@ class LoopbackServer(socketserver.ThreadingMixIn, socketserver.TCPServer):
             thread.join(JOIN_SECONDS)
 
     def reply_to(self, headers: Mapping[str, str], body: bytes) -> Reply:
-        """Answer one request; a fault of the server's own is shown and answered, never a silent end of the connection."""
+        """Answer one request; a fault of the server's own is shown and answered, no silent end of the connection."""
         try:
             return self._answer(headers, body)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client waits for an answer

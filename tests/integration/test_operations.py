@@ -620,7 +620,9 @@ def test_a_failed_condition_over_a_damaged_item_says_that_nothing_was_applied(
 ) -> None:
     item = damaged({"size": {"S": "three"}})
     raw.put(*NOTE_KEY, **item)
-    with pytest.raises(ItemAlreadyExists, match=r"nothing was written, and what is stored there does not fit: .*\$\.size"):
+    with pytest.raises(
+        ItemAlreadyExists, match=r"nothing was written, and what is stored there does not fit: .*\$\.size"
+    ):
         wait(notes.put(Note("n")).if_not_exists().send())
     with pytest.raises(ConditionFailed, match="does not fit"):
         wait(notes.put(Note("n")).if_(F(Note.text).eq("x")).try_send())

@@ -165,9 +165,7 @@ def test_a_lost_answer_is_repeated_under_its_token_and_counts_once(
     plan = FaultPlan({1: fault})
     faulty = plan.over(store)
     counters = faulty.of(Counter)
-    mode.wait(
-        faulty.transact(counters.update(id="x").add(F(Counter.count), 1), counters.put(Counter("y", 7))).send()
-    )
+    mode.wait(faulty.transact(counters.update(id="x").add(F(Counter.count), 1), counters.put(Counter("y", 7))).send())
     assert (count(raw, "x"), count(raw, "y")) == (1, 7)
     assert len(plan.calls) == 2
     assert plan.calls[0] == plan.calls[1]
@@ -241,7 +239,9 @@ def test_what_the_service_would_refuse_is_refused_before_anything_is_sent(mode: 
     faulty = plan.over(store)
     counters = faulty.of(Counter)
     put = counters.put(Counter("x"))
-    with pytest.raises(RequestError, match=r"operations 1 \(put of Counter id='x'\) and 2 \(delete of Counter id='x'\)"):
+    with pytest.raises(
+        RequestError, match=r"operations 1 \(put of Counter id='x'\) and 2 \(delete of Counter id='x'\)"
+    ):
         mode.wait(faulty.transact(put, counters.delete(id="x")).send())
     with pytest.raises(LimitExceeded, match="up to 100 operations; got 101"):
         mode.wait(faulty.transact(*[counters.put(Counter(str(n))) for n in range(101)]).send())

@@ -201,7 +201,7 @@ LegacyTable = Table(
 Payments = Table("payments-2020", [Payment], pk=Key("customer-id"), sk=Key("payment"))
 
 
-def account_key(*, id: str) -> None: ...
+def account_key(*, id: str) -> None: ...  # noqa: A002 - the key field's name
 def order_key(*, customer: UserId, at: datetime) -> None: ...
 
 

@@ -82,7 +82,7 @@ def shape(hint: Any) -> Shape:
         (Literal["a", 1, True], True, {"BOOL": True}),
         (Literal[b"x"], b"x", {"B": b"x"}),
         (Literal["a"] | None, None, {"NULL": True}),
-        (Literal["a", None], None, {"NULL": True}),  # noqa: PYI061
+        (Literal["a", None], None, {"NULL": True}),
         (Literal[Color.RED, "green"], Color.RED, {"S": "red"}),
         (Literal["a"] | Literal["b", 1], "b", {"S": "b"}),  # noqa: PYI030
         (str | int, 1, {"N": "1"}),
@@ -312,7 +312,7 @@ def test_markers_of_an_optional_speak_of_its_value() -> None:
     [
         (None, None, {"NULL": True}, 0),
         (type(None), None, {"NULL": True}, ""),
-        (Literal[None], None, {"NULL": True}, "None"),  # noqa: PYI061  (how it can be said, too)
+        (Literal[None], None, {"NULL": True}, "None"),
         (tuple[int, None], (1, None), {"L": [{"N": "1"}, {"NULL": True}]}, (1, 2)),
         (dict[str, None], {"a": None}, {"M": {"a": {"NULL": True}}}, {"a": 1}),
     ],

@@ -101,7 +101,10 @@ def nested(inner: st.SearchStrategy[Case]) -> st.SearchStrategy[Case]:
     return st.one_of(
         *(inner.map(make) for make in shapes),
         st.builds(
-            lambda key, value: (of(dict, key[0], value[0]), st.dictionaries(key[1].filter(named), value[1], max_size=3)),
+            lambda key, value: (
+                of(dict, key[0], value[0]),
+                st.dictionaries(key[1].filter(named), value[1], max_size=3),
+            ),
             st.sampled_from(KEYS),
             inner,
         ),

@@ -406,6 +406,8 @@ def test_a_ttl_of_milliseconds_is_refused() -> None:
 
 def test_a_ttl_is_referred_to_by_its_field() -> None:
     sessions = connect(Expiring).of(Session)
-    params = sessions.put(Session("a")).if_(F(Session.expires_at).lt(datetime(2024, 1, 1, tzinfo=timezone.utc))).params()
+    params = (
+        sessions.put(Session("a")).if_(F(Session.expires_at).lt(datetime(2024, 1, 1, tzinfo=timezone.utc))).params()
+    )
     assert params["ExpressionAttributeNames"]["#0"] == "expires"
     assert params["ExpressionAttributeValues"][":1"] == {"N": "1704067200"}

@@ -115,8 +115,8 @@ REFUSED: dict[str, tuple[Build, type[Exception], str]] = {
     "to the very object, which may have been changed in place": (
         lambda s: accounts(s).update(READ).to(READ),
         RequestError,
-        "update of Account id='a': to() was given the very object that update() was, so no difference can be seen: pass "
-        "a changed copy, as evolve(item, ...) makes it, or evolve(item) to raise the version alone",
+        "update of Account id='a': to() was given the very object that update() was, so no difference can be seen: "
+        "pass a changed copy, as evolve(item, ...) makes it, or evolve(item) to raise the version alone",
     ),
     "to after a step": (
         lambda s: accounts(s).update(READ).set(F(Account.note), "x").to(READ),

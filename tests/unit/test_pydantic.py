@@ -441,9 +441,7 @@ def test_annotations_of_pydantic() -> None:
 @pytest.mark.parametrize("hint", [pydantic.HttpUrl, pydantic.SecretStr, pydantic.NaiveDatetime])
 def test_types_of_pydantic_that_are_more_than_annotations_say_what_to_do(hint: Any) -> None:
     made = pydantic.create_model("Made", x=(hint, ...))
-    with pytest.raises(
-        ModelError, match=r"^Made\.x: the type .* is not known; give the field Attribute\("
-    ):
+    with pytest.raises(ModelError, match=r"^Made\.x: the type .* is not known; give the field Attribute\("):
         shape(made)
 
 

@@ -488,6 +488,4 @@ def test_a_decorator_without_parentheses_says_what_to_write(decorator: Any, name
 
     with pytest.raises(ModelError) as raised:
         decorator(Order)
-    assert str(raised.value) == (
-        f'{name} takes arguments: write {name}("ORDER", pk="...") above {Order.__qualname__}'
-    )
+    assert str(raised.value) == (f'{name} takes arguments: write {name}("ORDER", pk="...") above {Order.__qualname__}')

@@ -172,7 +172,7 @@ def test_the_last_conflict_is_raised_and_says_how_many_runs_there_were(play: Pla
     assert caught.value is errors[attempts - 1]
     assert caught.value.runs == script.runs == attempts
     assert len(time.slept) == attempts - 1
-    assert pickle.loads(pickle.dumps(caught.value)).runs == attempts  # noqa: S301
+    assert pickle.loads(pickle.dumps(caught.value)).runs == attempts
     assert (f"given up after {attempts} runs" in str(caught.value)) is (attempts > 1)
 
 

@@ -173,7 +173,7 @@ def test_partials_and_objects_get_a_useful_name() -> None:
 
 
 def test_a_decorated_function_pickles_by_its_name() -> None:
-    assert pickle.loads(pickle.dumps(bare)) is bare  # noqa: S301
+    assert pickle.loads(pickle.dumps(bare)) is bare
 
 
 def test_wrapping_changes_nothing_on_the_function() -> None:

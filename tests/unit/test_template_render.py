@@ -147,7 +147,7 @@ def test_a_decimal_does_not_depend_on_the_context() -> None:
         ("{price:09.2}", {"price": Decimal("-1E+999999")}, "does not fit the 6 digits"),
         ("{price:09.2}", {"price": Decimal("NaN")}, "finite"),
         ("{price:09.2}", {"price": Decimal("-Infinity")}, "finite"),
-        ("{at}", {"at": datetime(2024, 1, 1)}, "without a zone"),  # noqa: DTZ001
+        ("{at}", {"at": datetime(2024, 1, 1)}, "without a zone"),
         ("{at}", {"at": date(2024, 1, 1)}, "must be an aware datetime, not date"),
         ("{at}", {"at": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2)))}, "0001 and 9999"),
         ("{day}", {"day": datetime(2024, 1, 1, tzinfo=UTC)}, "must be a date, not datetime"),

@@ -216,7 +216,7 @@ def test_a_lambda_that_names_no_path_is_refused(pick: Callable[[Any], Any]) -> N
 
 def test_a_slot_has_no_attributes_of_its_own() -> None:
     with pytest.raises(AttributeError):
-        unchecked(Order.address).city  # noqa: B018
+        unchecked(Order.address).city
 
 
 # ---- conditions
@@ -314,7 +314,7 @@ def test_mapped_changes_nothing_on_the_class(adopted: type[Any]) -> None:
 # ---- pickling and copying
 
 
-@pytest.mark.parametrize("way", [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy])  # noqa: S301
+@pytest.mark.parametrize("way", [lambda one: pickle.loads(pickle.dumps(one)), copy.copy, copy.deepcopy])
 @pytest.mark.parametrize(
     "thing",
     [
@@ -337,7 +337,7 @@ def test_plain_values_travel(thing: Any, way: Callable[[Any], Any]) -> None:
 
 
 def travelled(error: Any) -> Any:
-    return pickle.loads(pickle.dumps(error))  # noqa: S301
+    return pickle.loads(pickle.dumps(error))
 
 
 def test_errors_travel_with_what_they_carry() -> None:

@@ -107,8 +107,7 @@ STEPS: list[tuple[str, Step, str]] = [
     (
         "set if missing also under aliases",
         lambda u: u.set_if_missing(F(Note.visits), 3),
-        "SET <v> = if_not_exists(<v>, if_not_exists(<n>, if_not_exists(<old.v>, <{'N': '3'}>))) "
-        "REMOVE <n>, <old.v>",
+        "SET <v> = if_not_exists(<v>, if_not_exists(<n>, if_not_exists(<old.v>, <{'N': '3'}>))) REMOVE <n>, <old.v>",
     ),
     (
         "set fields by name",
