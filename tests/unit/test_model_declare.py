@@ -207,11 +207,7 @@ IN_A_TABLE: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "an alias that the table uses": (
         lambda: table_of(make(pk="X#{id}", sk="X", fields={"kind": Annotated[str, Attribute(aliases=("_type",))]})),
-        (
-            "X.kind has the alias '_type', which the table uses for itself: leave it out, or give the table "
-            "other "
-            "names"
-        ),
+        ("X.kind has the alias '_type', which the table uses for itself: leave it out, or give the table other names"),
     ),
     "no partition key": (
         lambda: table_of(make(sk="X")),
