@@ -79,7 +79,7 @@ check: $(VENVS)/check/.ready ## Lint, formatting, types by two checkers, the typ
 	$(VENVS)/check/bin/ruff format --check
 	$(VENVS)/check/bin/mypy
 	for folder in $(COPYABLE); do $(VENVS)/check/bin/mypy $$folder; done
-	$(VENVS)/check/bin/pyright
+	$(VENVS)/check/bin/pyright --pythonpath $(VENVS)/check/bin/python
 	$(VENVS)/check/bin/python tests/typing/run.py
 	$(VENVS)/check/$(PYTEST) tests/unit/test_architecture.py -q
 

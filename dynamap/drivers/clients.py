@@ -7,6 +7,7 @@ import ipaddress
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -160,11 +161,10 @@ PLACEHOLDERS = {"aws_access_key_id": "placeholder", "aws_secret_access_key": "pl
 
 def make_client(options: ClientOptions) -> Any:
     """A botocore client with short timeouts and without retries of its own."""
-    from botocore.config import Config  # noqa: PLC0415 - botocore is loaded with the first client, not with dynamap
-    from botocore.session import get_session  # noqa: PLC0415
-
-    session = get_session()
-    arguments = client_arguments(options, session, Config)
+    # botocore is loaded with the first client, not with dynamap
+    config, sessions = import_module("botocore.config"), import_module("botocore.session")
+    session = sessions.get_session()
+    arguments = client_arguments(options, session, config.Config)
     if placeholders_for(options, session) and session.get_credentials() is None:
         arguments |= PLACEHOLDERS
     return accept_client(session.create_client(**arguments))
