@@ -48,7 +48,7 @@ _GROUPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     (
         "Connect",
         "From a description to a table within reach. See [Getting started](start.md).",
-        ("dynamap.store", "dynamap.markers", "dynamap.drivers"),
+        ("dynamap.store", "dynamap.repository", "dynamap.markers", "dynamap.drivers"),
         ("connect", "connect_async", "Store", "Repository"),
     ),
     (

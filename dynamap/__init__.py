@@ -47,8 +47,9 @@ from dynamap.operations import (
     UpdateItem,
     Upsert,
 )
+from dynamap.repository import KeyedRepository, Repository
 from dynamap.retry import CONDITION, TRANSACTION, VERSION, Conflict, retry_on_conflict
-from dynamap.store import KeyedRepository, Repository, Store, connect, connect_async
+from dynamap.store import Store, connect, connect_async
 
 __all__ = [
     "CONDITION",

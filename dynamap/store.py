@@ -1,11 +1,11 @@
-"""Entry points: connect, connect_async, the store and its repositories."""
+"""Entry points: connect, connect_async, and the store."""
 
 from __future__ import annotations
 
 import inspect
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
@@ -13,177 +13,17 @@ from typing import Any, Generic, TypeVar, overload
 from typing_extensions import ParamSpec
 
 from dynamap.drivers import AsyncDriver, ClientOptions, Interceptor, SyncDriver
-from dynamap.errors import KeyValueError, RequestError
+from dynamap.errors import RequestError
 from dynamap.markers import Async, D, Sync, Write
-from dynamap.model import Entity, Table
-from dynamap.operations import (
-    Check,
-    Delete,
-    Get,
-    Guard,
-    ItemKey,
-    Put,
-    Runtime,
-    Scope,
-    Transaction,
-    Update,
-    UpdateItem,
-    Upsert,
-    create_table,
-    delete_table,
-    guard_of_version,
-)
+from dynamap.model import Table
+from dynamap.operations import Runtime, Scope, Transaction, create_table, delete_table
+from dynamap.repository import KeyedRepository, Repository
 from dynamap.schema import check_table_name, create_params
 
-__all__ = ["KeyedRepository", "Repository", "Store", "connect", "connect_async", "intercepted"]
+__all__ = ["Store", "connect", "connect_async", "intercepted"]
 
 K = ParamSpec("K")
 M = TypeVar("M")
-
-
-class Repository(Generic[D, M]):
-    """The items of one class in one table, from `store.of(X)`.
-
-    Its methods make operations, and send nothing. Keys are given by the names of all key fields, and are checked at
-    once: KeyValueError for one that is missing, unknown, or cannot be part of a key.
-    """
-
-    def __init__(self, scope: Scope[M]) -> None:
-        self._scope = scope
-
-    def __repr__(self) -> str:
-        return f"Repository({self._scope.entity.cls.__qualname__} in {self._scope.table_name!r})"
-
-    def key(self, **key: object) -> ItemKey[M]:
-        """The key of one item, for operations on many. Raises KeyValueError."""
-        self._scope.entity.key(key)
-        return ItemKey(self._scope.entity.cls, key)
-
-    def get(self, **key: object) -> Get[D, M, None]:
-        """Read one item by its key; the answer is None, or with `required()` an `ItemNotFound`, if there is none."""
-        return Get(self._scope, key)
-
-    def put(self, item: M, /) -> Put[D, M]:
-        """Create an item, or replace the one under its key; guarded by its version, if it has one.
-
-        Raises EncodeError for a value that cannot be stored, KeyValueError for one that its key cannot hold.
-        """
-        self._check_instance(item, "put")
-        return Put(self._scope, item)
-
-    @overload
-    def update(self, item: M, /) -> UpdateItem[D, M]: ...
-    @overload
-    def update(self, **key: object) -> Update[D, M]: ...
-    def update(self, *args: Any, **key: Any) -> Any:
-        """Change an item that exists: one that was read, guarded by its version if it has one, or by key."""
-        item = self._instance(args, key, "update")
-        if item is None:
-            return Update[D, M](self._scope, self._scope.entity.key(key), key, None)
-        wire, values, guard = self._read(item, "update")
-        return UpdateItem[D, M](self._scope, wire, values, guard, item)
-
-    def upsert(self, **key: object) -> Upsert[D, M]:
-        """Change an item, or create it where there is none; it must then be a complete entity."""
-        return Upsert(self._scope, key)
-
-    @overload
-    def delete(self, item: M, /) -> Delete[D, M]: ...
-    @overload
-    def delete(self, **key: object) -> Delete[D, M]: ...
-    def delete(self, *args: Any, **key: Any) -> Any:
-        """Delete an item: one that was read, guarded by its version if it has one, or by key; none there is fine."""
-        item = self._instance(args, key, "delete")
-        if item is None:
-            return Delete[D, M](self._scope, self._scope.entity.key(key), key, None)
-        wire, values, guard = self._read(item, "delete")
-        return Delete[D, M](self._scope, wire, values, guard)
-
-    def check(self, **key: object) -> Check[D, M]:
-        """A condition on an item that a transaction does not change; only `store.transact(...)` sends it."""
-        return Check(self._scope, key)
-
-    def _instance(self, args: Sequence[Any], key: dict[str, Any], verb: str) -> M | None:
-        if not args:
-            return None
-        if len(args) > 1 or key:
-            msg = f"{self!r}.{verb}() takes one item that was read, or key fields by name"
-            raise RequestError(msg)
-        item: M = args[0]
-        self._check_instance(item, verb)
-        return item
-
-    def _check_instance(self, item: object, verb: str) -> None:
-        cls = self._scope.entity.cls
-        given = type(item)
-        if given is not cls:
-            same = given.__qualname__ == cls.__qualname__
-            wanted, got = (
-                f"{each.__module__}.{each.__qualname__}" if same else each.__qualname__ for each in (cls, given)
-            )
-            hint = " (imported twice, or reloaded: they are two classes)" if same else ""
-            msg = f"{self!r}.{verb}() takes an instance of {wanted}; got {got}{hint}"
-            raise RequestError(msg)
-
-    def _read(self, item: M, verb: str) -> tuple[dict[str, Any], dict[str, Any], Guard | None]:
-        entity: Entity[M] = self._scope.entity
-        values = entity.key_values(item)
-        if entity.version is None:
-            return entity.key(values), values, None
-        version = entity.read_version(item)
-        if version == 0:
-            msg = (
-                f"{verb} of {entity.cls.__qualname__}: {entity.version} is 0, so this item was never stored: "
-                f"put it, or read it first"
-            )
-            raise RequestError(msg)
-        return entity.key(values), values, guard_of_version(entity, version)
-
-
-class KeyedRepository(Repository[D, M], Generic[D, M, K]):
-    """A Repository whose key fields the checkers know, from `store.of(X, key=x_key)`."""
-
-    # narrower on purpose: whoever holds it as a Repository gets the run-time check instead
-    def key(self, *args: K.args, **key: K.kwargs) -> ItemKey[M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The key of one item, for operations on many. Raises KeyValueError."""
-        self._refuse_positional(args, "key")
-        return super().key(**key)
-
-    def get(self, *args: K.args, **key: K.kwargs) -> Get[D, M, None]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Read one item by its key."""
-        self._refuse_positional(args, "get")
-        return Get(self._scope, dict(key))
-
-    @overload  # type: ignore[override]
-    def update(self, item: M, /) -> UpdateItem[D, M]: ...
-    @overload
-    def update(self, *args: K.args, **key: K.kwargs) -> Update[D, M]: ...
-    def update(self, *args: Any, **key: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Change an item that exists: of an item that was read, guarded by its version, or by key."""
-        return super().update(*args, **key)
-
-    def upsert(self, *args: K.args, **key: K.kwargs) -> Upsert[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Change an item, or create it where there is none."""
-        self._refuse_positional(args, "upsert")
-        return Upsert(self._scope, dict(key))
-
-    @overload  # type: ignore[override]
-    def delete(self, item: M, /) -> Delete[D, M]: ...
-    @overload
-    def delete(self, *args: K.args, **key: K.kwargs) -> Delete[D, M]: ...
-    def delete(self, *args: Any, **key: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Delete an item: one that was read, guarded by its version, or by key."""
-        return super().delete(*args, **key)
-
-    def check(self, *args: K.args, **key: K.kwargs) -> Check[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        """A condition on an item that a transaction does not change."""
-        self._refuse_positional(args, "check")
-        return Check(self._scope, dict(key))
-
-    def _refuse_positional(self, args: tuple[Any, ...], verb: str) -> None:
-        if args:
-            msg = f"{self!r}.{verb}() takes key fields by name"
-            raise KeyValueError(msg)
 
 
 class Store(Generic[D]):

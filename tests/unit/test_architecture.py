@@ -27,6 +27,7 @@ LAYERS = (
     "retry",
     "operations",
     "drivers",
+    "repository",
     "store",
     "testing",
     "cli",
