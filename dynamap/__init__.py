@@ -5,6 +5,7 @@ from dynamap.codec import Attribute, EpochMillis, EpochSeconds, Extras, Normaliz
 from dynamap.errors import (
     ConditionFailed,
     ConflictingUpdate,
+    CursorError,
     DeadlineExceeded,
     DynamapError,
     EncodeError,
@@ -63,6 +64,7 @@ __all__ = [
     "ConditionFailed",
     "Conflict",
     "ConflictingUpdate",
+    "CursorError",
     "DeadlineExceeded",
     "Delete",
     "DynamapError",

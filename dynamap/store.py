@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
@@ -16,7 +16,7 @@ from dynamap.drivers import AsyncDriver, ClientOptions, Interceptor, SyncDriver
 from dynamap.errors import RequestError
 from dynamap.markers import Async, D, Sync, Write
 from dynamap.model import Table
-from dynamap.operations import Runtime, Scope, Transaction, create_table, delete_table
+from dynamap.operations import CursorKeys, Runtime, Scope, Transaction, create_table, cursor_keys, delete_table
 from dynamap.repository import KeyedRepository, Repository
 from dynamap.schema import check_table_name, create_params
 
@@ -161,15 +161,23 @@ def connect(
     prefix: str = "",
     clock: Callable[[], float] | None = None,
     write_ids: Callable[[], str] | None = None,
+    cursor_key: bytes | Sequence[bytes] | None = None,
+    cursor_max_age: float | None = None,
 ) -> Store[Sync]:
     """A store over a boto3 or botocore DynamoDB client; nothing is sent.
 
     Pass a *client*, which stays yours, or let one be made at the first call, with short timeouts, from *endpoint_url*
     and *region_name* or from the environment as botocore does. *prefix* comes before the table's name. *clock* answers
     epoch seconds and *write_ids* the ids that let a write recognise itself; tests may fix both.
+
+    *cursor_key* is the secret under which the cursors of pages are encrypted, 32 bytes or more that every process which
+    is to open them shares, as `secrets.token_bytes(32)` makes them once. Of several the first seals, and all open: put
+    a new one in front, and leave the old one out when its cursors are no longer in use. A cursor older than
+    *cursor_max_age*, in seconds, is refused. Needs the extra `cursors`.
     """
     options = _options(client, endpoint_url, region_name)
-    return Store(table, prefix + table.name, _runtime(SyncDriver(options), clock, write_ids))
+    keys = cursor_keys(cursor_key, cursor_max_age)
+    return Store(table, prefix + table.name, _runtime(SyncDriver(options), clock, write_ids, keys))
 
 
 def connect_async(
@@ -182,6 +190,8 @@ def connect_async(
     prefix: str = "",
     clock: Callable[[], float] | None = None,
     write_ids: Callable[[], str] | None = None,
+    cursor_key: bytes | Sequence[bytes] | None = None,
+    cursor_max_age: float | None = None,
 ) -> Store[Async]:
     """A store over an aiobotocore DynamoDB client; the arguments are those of `connect`.
 
@@ -189,7 +199,8 @@ def connect_async(
     can be used again, in any loop.
     """
     options = _options(client, endpoint_url, region_name)
-    return Store(table, prefix + table.name, _runtime(AsyncDriver(options), clock, write_ids))
+    keys = cursor_keys(cursor_key, cursor_max_age)
+    return Store(table, prefix + table.name, _runtime(AsyncDriver(options), clock, write_ids, keys))
 
 
 def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> Any:
@@ -202,9 +213,12 @@ def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> 
 
 
 def _runtime(
-    driver: SyncDriver | AsyncDriver, clock: Callable[[], float] | None, write_ids: Callable[[], str] | None
+    driver: SyncDriver | AsyncDriver,
+    clock: Callable[[], float] | None,
+    write_ids: Callable[[], str] | None,
+    keys: CursorKeys | None,
 ) -> Runtime:
-    return Runtime(driver, clock or time.time, write_ids or _new_write_id)
+    return Runtime(driver, clock or time.time, write_ids or _new_write_id, cursor_keys=keys)
 
 
 def _new_write_id() -> str:

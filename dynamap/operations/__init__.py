@@ -2,6 +2,7 @@
 
 from dynamap.operations.base import Applied, Attempt, Operation, Refused, Runtime, Scope, Stores
 from dynamap.operations.check import Check
+from dynamap.operations.cursors import CursorKeys, cursor_keys
 from dynamap.operations.delete import Delete, DeleteReturning
 from dynamap.operations.get import Get, Readable
 from dynamap.operations.guards import Guard, guard_of_version
@@ -16,6 +17,7 @@ __all__ = [
     "Applied",
     "Attempt",
     "Check",
+    "CursorKeys",
     "Delete",
     "DeleteReturning",
     "Get",
@@ -38,6 +40,7 @@ __all__ = [
     "Upsert",
     "UpsertReturning",
     "create_table",
+    "cursor_keys",
     "delete_table",
     "guard_of_version",
 ]

@@ -6,7 +6,7 @@ import math
 import random as random_module
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar, final, overload
 
 from typing_extensions import Self
@@ -14,6 +14,7 @@ from typing_extensions import Self
 from dynamap.backoff import TokenBucket
 from dynamap.markers import Async, D, M_co, Sync
 from dynamap.model import Entity
+from dynamap.operations.cursors import CursorKeys
 from dynamap.operations.explain import explain
 from dynamap.plan import Call, Plan
 
@@ -34,10 +35,24 @@ class Driver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What one sending of a write fixes for all its attempts: the wall clock in epoch seconds, and the write id."""
+    """What one sending of a write fixes for all its attempts: the wall clock in epoch seconds, and the write id.
+
+    *started* is the second at which a version that starts afresh begins, where that is another.
+    """
 
     now: float
     write_id: str
+    started: float | None = None
+
+    @property
+    def start(self) -> float:
+        """The second at which a version that starts afresh begins."""
+        return self.now if self.started is None else self.started
+
+    def restarted(self, now: float) -> Moment:
+        """The same for an attempt after a lost answer: what starts afresh starts later, so that no number recurs."""
+        # a step that no writer outruns, should the clock stand still or go back
+        return replace(self, started=max(now, self.start + 0.001))
 
 
 def _with_suspend() -> float:
@@ -57,6 +72,7 @@ class Runtime:
     elapsed: Callable[[], float] = _with_suspend
     random: Callable[[], float] = random_module.random
     bucket: TokenBucket = field(default_factory=TokenBucket)
+    cursor_keys: CursorKeys | None = None
 
     def moment(self) -> Moment:
         """A new one: a builder that is sent twice is two writes."""
