@@ -258,7 +258,8 @@ class Reference(Shape):
         """The shape that is referred to; ModelError while it is not known yet."""
         if self._key not in self._memo:
             msg = (
-                f"{self.name} contains itself where its stored form must be known: as an element of a set, or directly"
+                f"{self.name} contains itself where its stored form must be known: as an element of a set, or "
+                f"directly; put it into a list or a dict"
             )
             raise ModelError(msg)
         return self._memo[self._key]

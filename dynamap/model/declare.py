@@ -178,7 +178,7 @@ def mapped(
     def decorate(cls: type[M]) -> type[M]:
         if not has_fields(cls) or issubclass(cls, tuple):
             msg = (
-                f"@mapped adopts a dataclass or an attrs class; {cls.__qualname__} is neither: "
+                f"@mapped adopts a dataclass, an attrs class or what pydantic makes; {cls.__qualname__} is neither: "
                 f"put @mapped above @dataclass, or use @entity"
             )
             raise ModelError(msg)
