@@ -141,17 +141,17 @@ $(VENVS)/demo/.ready: pyproject.toml README.md $(SOURCES) $(UV)
 
 $(VENVS)/test/.ready: pyproject.toml $(UV)
 	$(call new-environment,$(PYTHON))
-	$(install) --editable '.[aio,pydantic,testing]' --group test
+	$(install) --editable '.[aio,cursors,pydantic,testing]' --group test
 	touch $@
 
 $(VENVS)/check/.ready: pyproject.toml $(UV)
 	$(call new-environment,$(PYTHON))
-	$(install) --editable '.[aio,pydantic,testing]' --group check
+	$(install) --editable '.[aio,cursors,pydantic,testing]' --group check
 	touch $@
 
 $(VENVS)/python-%/.ready: pyproject.toml $(UV)
 	$(call new-environment,"$$(.ci/find-python $*)")
-	$(install) --editable '.[aio,pydantic,testing]' --group test
+	$(install) --editable '.[aio,cursors,pydantic,testing]' --group test
 	touch $@
 
 # ministack pins botocore: every server has an environment of its own.

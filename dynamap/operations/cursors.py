@@ -111,10 +111,10 @@ def cursor_keys(secret: bytes | Sequence[bytes] | None, max_age: float | None) -
 
 def _secrets(secret: Any) -> list[bytes]:
     """The secrets that were given, alone or in a sequence. Raises RequestError, which shows none of them."""
+    several: Any = secret
     if isinstance(secret, str) or not isinstance(secret, Sequence):
         _refuse_secret(f"got {type(secret).__name__}")
-    several: Any = secret
-    secrets: list[Any] = [several] if isinstance(several, bytes) else list(several)
+    secrets: list[Any] = [several] if isinstance(secret, bytes) else list(several)
     for each in secrets:
         if not isinstance(each, bytes):
             _refuse_secret(f"got a sequence with {type(each).__name__}")
