@@ -94,9 +94,14 @@ class Guard:
             return [*texts, f"{version} <> {zero}"]
         return [*texts, f"(attribute_not_exists({version}) OR {version} = {zero})"]
 
-    def next_version(self, entity: Entity[Any], now: float) -> int:
-        """The number to store where this guard held."""
-        return self.version + 1 if self.kind is GuardKind.VERSION else entity.layout.first_version(now)
+    @property
+    def starts_afresh(self) -> bool:
+        """Whether the version that is stored where it held is no successor of another."""
+        return self.kind is not GuardKind.VERSION
+
+    def next_version(self, entity: Entity[Any], start: float) -> int:
+        """The number to store where this guard held; what starts afresh begins at *start*, in epoch seconds."""
+        return entity.layout.first_version(start) if self.starts_afresh else self.version + 1
 
 
 def expired_text(compiler: Compiler, entity: Entity[Any], now: int) -> str:

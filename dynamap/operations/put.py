@@ -55,7 +55,7 @@ class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
         entity = self._scope.entity
         item = {**self._item, **self._write_id(moment, guard)}
         if entity.version_attribute is not None:
-            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.now))}
+            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.start))}
         check_item_size(entity, item, self._what)
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Item": item}
         params |= self._condition_params(compiler, guard, self._expiry(moment))

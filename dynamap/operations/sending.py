@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NoReturn
@@ -43,7 +44,7 @@ class Answer:
     """How a write's sending ended: a reply, a failed condition, or an unreadable word of success.
 
     *seen* is the item that came with a failed condition, or that was *asked* for then; *lost* is the last attempt
-    before that may have been applied.
+    before that may have been applied. *calls* are the different requests that the write was sent as, the last one last.
     """
 
     reply: Reply | None
@@ -52,6 +53,7 @@ class Answer:
     asked: bool = False
     cause: CallFailed | None = None
     lost: CallFailed | None = None
+    calls: tuple[Call, ...] = ()
 
     @property
     def ambiguous(self) -> bool:
@@ -81,31 +83,43 @@ def read_item(runtime: Runtime, table_name: str, key: Item, what: str) -> Plan[I
     return reply.get("Item") or None
 
 
-def write(runtime: Runtime, call: Call, what: str, repeat: Repeat, lost: CallFailed | None = None) -> Plan[Answer]:
+def write(
+    runtime: Runtime,
+    call: Call,
+    what: str,
+    repeat: Repeat,
+    lost: CallFailed | None = None,
+    again: Callable[[], Call] | None = None,
+) -> Plan[Answer]:
     """Send a write by the rules for its kind; *lost* is an attempt of the same write by another call before.
 
+    *again* makes the request that follows a lost answer, where that must be another one.
     Raises OutcomeUnknown where nothing more can be known: after an ambiguous attempt any error but a failed condition
     ends so, for it says nothing about the attempt before.
     """
     attempts = _Attempts(runtime, what, "written", lost)
+    calls = (call,)
     while True:
         attempts.begin()
         try:
-            reply: Reply = yield call
+            reply: Reply = yield calls[-1]
         except CallFailed as failed:
             verdict = judge(failed)
             if verdict is Verdict.CONDITION:
                 # an answer all the same: the service is well
                 attempts.succeeded()
-                return Answer(None, condition_failed=True, seen=failed.item, cause=failed, lost=attempts.lost)
+                seen, lost = failed.item, attempts.lost
+                return Answer(None, condition_failed=True, seen=seen, cause=failed, lost=lost, calls=calls)
             if verdict is Verdict.APPLIED:
-                return Answer(None, cause=failed, lost=attempts.lost)
+                return Answer(None, cause=failed, lost=attempts.lost, calls=calls)
             if verdict is Verdict.AMBIGUOUS and repeat is Repeat.NEVER:
                 attempts.lose(failed)
             yield attempts.pause(failed, verdict)
+            if again is not None and verdict is Verdict.AMBIGUOUS:
+                calls = (*calls, again())
         else:
             attempts.succeeded()
-            return Answer(reply, lost=attempts.lost)
+            return Answer(reply, lost=attempts.lost, calls=calls)
 
 
 def transact(runtime: Runtime, call: Call, what: str, started: float) -> Plan[CallFailed | None]:

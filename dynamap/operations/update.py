@@ -155,7 +155,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
             return None
         item = entity.encode(self._changed)
         if entity.version_attribute is not None:
-            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.now))}
+            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.start))}
         return entity.decode(item, applied=True)
 
 

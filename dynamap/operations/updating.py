@@ -62,7 +62,7 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         entity = self._scope.entity
         if entity.version_attribute is None:
             return []
-        number = guard.next_version(entity, moment.now)
+        number = guard.next_version(entity, moment.start)
         if guard.ignores_version:
             # never lowered: add one to what is stored, or start afresh where nothing is
             start, one = compiler.value({"N": str(number - 1)}), compiler.value({"N": "1"})

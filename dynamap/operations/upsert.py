@@ -79,7 +79,7 @@ class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
         entity = self._scope.entity
         item = created_item(entity, self._key, self._values, self._defaults, self._actions)
         if entity.version_attribute is not None:
-            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.now))}
+            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.start))}
         item |= index_attributes(entity, entity.decode(item), item)
         item |= self._write_id(moment, guard)
         check_item_size(entity, item, self._what)
@@ -124,6 +124,9 @@ class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
             settled = yield from settle(self._scope, self._terms(guard, moment), answer)
             if settled.item is None:
                 raise _ChangedMeanwhile(answer.lost)
+            call = self._applied_call(settled.item, answer)
+        elif answer.calls:
+            call = answer.calls[-1]
         return (self._created(call.params["Item"]),)
 
     def _created(self, item: Item) -> R_co:

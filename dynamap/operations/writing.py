@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
@@ -120,7 +120,8 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
 
     def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
         if self._repeat != "exactly_once":
-            return (yield from write(self._runtime, call, self._what, self._repeats(guard), lost))
+            repeats, again = self._repeats(guard), self._restarts(guard, moment)
+            return (yield from write(self._runtime, call, self._what, repeats, lost, again))
         request = self._transaction(moment, guard)
         canceled = yield from transact(self._runtime, request, self._what, self._runtime.elapsed())
         if canceled is None:
@@ -151,7 +152,20 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             return Repeat.SAFELY if self._repeat == "at_least_once" else Repeat.NEVER
         return Repeat.SAFELY if self._repeatable(guard) else Repeat.NEVER
 
+    def _restarts(self, guard: Guard, moment: Moment) -> Callable[[], Call] | None:
+        """What makes the request after a lost answer; None where it is the same, as under a version that was read."""
+        if self._scope.entity.version is None or not guard.starts_afresh:
+            return None
+
+        def again() -> Call:
+            nonlocal moment
+            moment = moment.restarted(self._runtime.clock())
+            return self._request(moment, guard)
+
+        return again
+
     def _conclude(self, guard: Guard, moment: Moment, call: Call, answer: Answer) -> Plan[tuple[R_co] | Settled]:
+        call = answer.calls[-1] if answer.calls else call
         if answer.reply is not None:
             return (self._result(answer.reply, call, moment),)
         if not answer.condition_failed:
@@ -162,8 +176,15 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         settled = yield from settle(self._scope, self._terms(guard, moment), answer)
         if settled.item is not None:
             with chained(answer):
-                return (self._resolved_result(settled.item, call),)
+                return (self._resolved_result(settled.item, self._applied_call(settled.item, answer)),)
         return settled
+
+    def _applied_call(self, item: Item, answer: Answer) -> Call:
+        """The request that stored an item which is known to be this write's."""
+        attribute = self._scope.entity.version_attribute or ""
+        stored = (call for call in answer.calls if call.params.get("Item", {}).get(attribute) == item.get(attribute))
+        # where another writer gave it another version, whatever is answered will be in conflict with that
+        return next(stored, answer.calls[-1])
 
     # ---- as a part of a transaction
 

@@ -195,14 +195,22 @@ AMBIGUOUS: dict[str, Callable[[], CallFailed]] = {
 }
 
 
+FRESH = {"put, new", "put, legacy"}
+"""Those that start a version afresh: after a lost answer they start later."""
+
+
+def once_repeated(kind: str, result: Any) -> Any:
+    return evolve(result, revision=START + 1000) if kind in FRESH else result
+
+
 @pytest.mark.parametrize("failure", AMBIGUOUS.values(), ids=AMBIGUOUS)
 @BY_KIND
 def test_an_ambiguous_attempt_is_repeated_by_kind(kind: str, failure: Any) -> None:
     _, reply, result = WRITES[kind]
     if kind in SAFE:
         driven = drive(plan_of_kind(kind), failure(), reply)
-        assert driven.result == result
-        assert driven.calls[0] is driven.calls[1]
+        assert driven.result == once_repeated(kind, result)
+        assert (driven.calls[0] is driven.calls[1]) is (kind not in FRESH)
     else:
         driven = drive(plan_of_kind(kind), failure())
         assert isinstance(driven.error, OutcomeUnknown)
@@ -226,7 +234,7 @@ def test_unknown_says_what_was_lost_and_what_to_do() -> None:
 def test_at_least_once_permits_every_repeat(kind: str) -> None:
     build, reply, result = WRITES[kind]
     driven = drive(plan_of(lambda a, v: build(a, v).at_least_once()), lost(), reply)
-    assert driven.result == result
+    assert driven.result == once_repeated(kind, result)
 
 
 @BY_KIND
@@ -299,10 +307,11 @@ def test_all_attempts_of_one_sending_carry_one_id_and_two_sendings_two() -> None
     assert ids_of(second) == ["w2"]
 
 
-def test_the_clock_is_read_once_for_all_attempts() -> None:
+def test_the_clock_is_read_again_only_after_a_lost_answer() -> None:
     times = iter([NOW, NOW + 1])
-    driven = drive(plan_of(lambda a, v: a.put(Account("a")), clock=lambda: next(times)), lost(), {})
-    assert driven.result.revision == START
+    plan = plan_of(lambda a, v: a.put(Account("a")), clock=lambda: next(times))
+    assert drive(plan, never_sent(), answered("ThrottlingException"), {}).result.revision == START
+    assert next(times) == NOW + 1
 
 
 def test_real_ids_do_not_repeat() -> None:

@@ -433,7 +433,8 @@ def upsert_of(step: Step) -> Any:
 def test_a_create_is_repeated_and_recognises_itself(applied: bool) -> None:
     table = table_with(None)
     driven = drive(upsert_of(lambda u: u.if_version(0))._plan(), answer=lose_first(table, applied=applied))
-    assert driven.outcome == Doc("d", "x", 0, FIRST)
+    # what starts a version afresh starts later after a lost answer
+    assert driven.outcome == Doc("d", "x", 0, FIRST if applied else FIRST + 1000)
     assert driven.operations == ["UpdateItem", "UpdateItem"]
 
 
