@@ -8,7 +8,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar
 
-from dynamap.codec import ClassShape, DecodeFailure, FieldShape, Shape, Wire, format_path
+from dynamap.codec import ClassShape, DecodeFailure, FieldShape, Shape, Wire, format_path, unwrapped
 from dynamap.codec.generated import compiled
 from dynamap.errors import EncodeError, ItemDecodeError, KeyValueError, ModelError, RequestError
 from dynamap.model.declare import Declaration
@@ -224,9 +224,23 @@ class Entity(Generic[M]):
             try:
                 normal[name] = self._fields[name].shape.normalize(value)
             except EncodeError as error:
-                msg = f"{self.cls.__qualname__}.{name} has no key: {error}"
+                problem = str(error).removeprefix("$: ")
+                msg = f"{self.cls.__qualname__}.{name} has no key: {problem}"
                 raise KeyValueError(msg) from error
         return normal
+
+    def key_value(self, name: str, value: Any) -> tuple[Any, Wire]:
+        """One key field's value in its stored form, and its attribute value. Raises KeyValueError for none."""
+        normal = self.normalized({name: value})[name]
+        if normal is None:
+            msg = f"{self.cls.__qualname__}.{name} is missing: the key needs a value for it"
+            raise KeyValueError(msg)
+        try:
+            # the value is normalized already
+            return normal, unwrapped(self._fields[name].shape).encode(normal, (name,))
+        except EncodeError as error:
+            msg = f"{self.cls.__qualname__}.{name} has no key: {error}"
+            raise KeyValueError(msg) from error
 
     def key_values(self, instance: M) -> dict[str, Any]:
         """The key fields of an instance."""

@@ -171,7 +171,7 @@ def _content(choice: object) -> str | int | bool:
 
 def _choices_codec(choices: Sequence[object], token: FieldToken, *, kind: str, sort: bool, raw: bool) -> Choices:
     if not choices:
-        msg = "has no choices, so that there is no key"
+        msg = "has no choices, so that there is no key: add some"
         raise TemplateProblem(msg)
     contents = [_content(choice) for choice in choices]
     numbers = [content for content in contents if isinstance(content, int) and not isinstance(content, bool)]

@@ -212,7 +212,7 @@ class Integer(KeyCodec):
             raise self.wrong(value)
         if self.width is None:
             if value.bit_length() > _MOST_BITS:
-                msg = "has more digits than a key has room for"
+                msg = "has more digits than a key has room for: give a smaller number"
                 raise KeyValueProblem(msg)
             return f"{int(value):d}"
         if abs(value) >= 10**self.width:

@@ -177,7 +177,8 @@ class FieldKey(KeyPart):
             # the values are normalized already
             wire = unwrapped(self.field.shape).encode(value, (self.field.name,))
         except EncodeError as error:
-            msg = f"{self._named()} has no key: {error}"
+            problem = str(error).removeprefix(f"$.{self.field.name}: ")
+            msg = f"{self._named()} has no key: {problem}"
             raise KeyValueError(msg) from error
         self.check(wire)
         return wire
@@ -185,9 +186,6 @@ class FieldKey(KeyPart):
     def check(self, wire: Wire) -> None:
         """Raise KeyValueError for an attribute value that DynamoDB takes elsewhere, but not in a key."""
         kind, content = next(iter(wire.items()))
-        if kind != self.kind:
-            msg = f"{self._named()} is stored as {kind}, but the key attribute {self.attribute!r} holds {self.kind}"
-            raise KeyValueError(msg)
         if kind == "N":
             return
         size = len(content.encode() if kind == "S" else content)

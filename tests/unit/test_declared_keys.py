@@ -85,7 +85,7 @@ def test_equal_numbers_are_one_key(number: Decimal) -> None:
         ),
         (
             {"customer": "a", "number": "1"},
-            "Line.number has no key: $.number: an int expected, got str; use int(value), or declare str",
+            "Line.number has no key: an int expected, got str; use int(value), or declare str",
         ),
         (
             {"customer": "a", "number": 1, "note": "x"},
@@ -142,7 +142,7 @@ def test_normalized_keys_are_normalized_once() -> None:
 
     mail = Table("mails", [Mail], pk="address", sk=None).entity(Mail)
     assert mail.key({"address": "xABC"}) == {"address": {"S": "abc"}}
-    with pytest.raises(KeyValueError, match=r"Mail\.address has no key: \$: a str expected, got int"):
+    with pytest.raises(KeyValueError, match=r"Mail\.address has no key: a str expected, got int"):
         mail.key({"address": 3})
 
 
