@@ -160,7 +160,7 @@ class Entity(Generic[M]):
             try:
                 resolved = self.resolve(reference.owner, reference.path)
             except LookupError as error:
-                msg = f"{where} names {'.'.join(map(str, reference.path))}: {error.args[0]}"
+                msg = f"{where} names {'.'.join(map(str, reference.path))}: {error.args[0]}; correct the name"
                 raise ModelError(msg) from error
             if resolved is None:
                 msg = f"{where} speaks of {reference!r}, a field of {reference.owner.__qualname__}: use the class's own"
@@ -281,19 +281,30 @@ class Entity(Generic[M]):
 
     def decode(self, item: Mapping[str, Wire], *, applied: bool = False) -> M:
         """The entity that an item is. Raises ItemDecodeError; *applied* says that it was met after a write."""
+        instance: M = self.decode_as(self.shape, item, applied=applied)
+        return instance
+
+    def decode_as(self, shape: ClassShape, item: Mapping[str, Wire], *, applied: bool = False) -> Any:
+        """The instance of a class with some of the entity's fields, as they are stored, that an item is."""
         if not self.claims(item):
             discriminator = self.layout.discriminator or ""
             found = item.get(discriminator, {}).get("S")
             what = "it has none" if found is None else f"it says {found!r}"
             self._refuse(item, f"$.{discriminator}", f"the discriminator should be {self.name!r}, but {what}", applied)
-        if self.version_attribute is not None and self.stored_version(item, applied=applied) == 0:
-            item = {**item, self.version_attribute: {"N": "-1"}}
+        versioned = self.version_attribute is not None and self.version in shape.by_name
+        if versioned and self.stored_version(item, applied=applied) == 0:
+            item = {**item, self.version_attribute or "": {"N": "-1"}}
+        with self.refusing(item, applied=applied):
+            known = self._known(item, shape)
+            return compiled(shape).decode_item(item, known=known, ignore=self.layout.bookkeeping)
+
+    @contextmanager
+    def refusing(self, item: Mapping[str, Wire], *, applied: bool = False) -> Generator[None, None, None]:
+        """Whatever does not fit inside is an ItemDecodeError about this item."""
         try:
-            known = self._known(item)
-            instance: M = compiled(self.shape).decode_item(item, known=known, ignore=self.layout.bookkeeping)
+            yield
         except DecodeFailure as failure:
             self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
-        return instance
 
     def claims(self, item: Mapping[str, Wire]) -> bool:
         """Whether an item says that it is one of this class, or says nothing and this class is what such items are."""
@@ -304,9 +315,9 @@ class Entity(Generic[M]):
             return self.untyped
         return found.get("S") == self.name or found.get("S") in self.aliases
 
-    def _known(self, item: Mapping[str, Wire]) -> dict[str, Any]:
+    def _known(self, item: Mapping[str, Wire], shape: ClassShape) -> dict[str, Any]:
         """The fields that are not stored, recovered from the key."""
-        if all(field.stored for field in self.shape.fields):
+        if all(field.stored for field in shape.fields):
             return {}
         known: dict[str, Any] = {}
         for part in self.key_parts:
@@ -316,9 +327,7 @@ class Entity(Generic[M]):
                 except KeyMismatch as mismatch:
                     problem = "the key does not fit its template"
                     self._refuse(item, f"$.{part.attribute}", problem, applied=False, cause=mismatch)
-        return {
-            field.name: known[field.name] for field in self.shape.fields if not field.stored and field.name in known
-        }
+        return {field.name: known[field.name] for field in shape.fields if not field.stored and field.name in known}
 
     def _refuse(
         self,

@@ -27,6 +27,11 @@ def table(made: type[Any], **options: Any) -> Table:
     return Table("orders", [mapped("ORDER", pk="ORDER#{id}", sk="ORDER")(made)], **options)
 
 
+def anything(value: Any) -> Any:
+    """The same, hidden from the type checkers."""
+    return value
+
+
 class Plain:
     """No decorator at all."""
 
@@ -44,10 +49,7 @@ class Child(Base):
     extra: int
 
 
-@attrs.define(auto_attribs=False)
-class Untyped:
-    id: str = attrs.field()
-    note = attrs.field(default="")
+Untyped = attrs.make_class("Untyped", {"id": attrs.field(type=str), "note": attrs.field(default="")})
 
 
 @dataclasses.dataclass
@@ -167,13 +169,13 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         ),
     ),
     "@entity without parentheses": (
-        lambda: entity(Plain),
+        lambda: anything(entity)(Plain),
         '@entity takes arguments: write @entity("PLAIN", pk="...") above Plain',
-    ),  # type: ignore[arg-type]
+    ),
     "@mapped without parentheses": (
-        lambda: mapped(Plain),
+        lambda: anything(mapped)(Plain),
         '@mapped takes arguments: write @mapped("PLAIN", pk="...") above Plain',
-    ),  # type: ignore[arg-type]
+    ),
     "a default of dataclasses": (
         lambda: entity("FACTORY", pk="FACTORY#{id}")(Factory),
         (

@@ -179,6 +179,39 @@ def refused(text: str, **values: Any) -> Callable[[], object]:
     return lambda: template(text).render(values)
 
 
+@entity("ORDER", pk="ORDER#{id}", sk="ORDER")
+class Order:
+    id: str
+
+
+@entity("MAIL", pk="MAIL#{address}", sk="MAIL")
+class Mail:
+    address: Annotated[str, Normalize(str.casefold)]
+
+
+@entity("FREE", pk="{kind}#{id}", sk="ORDER")
+class Free:
+    id: str
+    kind: str
+
+
+@entity("NUMBERED")
+class Numbered:
+    no: int
+
+
+@entity("NAMED")
+class Named:
+    name: str
+
+
+Orders = Table("orders", [Order], indexes=[])
+Mails = Table("mails", [Mail])
+Shared = Table("shared", [Order, Free])
+Numbers = Table("numbers", [Numbered], pk=Key("no", int), sk=None)
+Names = Table("names", [Named], pk="name", sk=None)
+
+
 # values without a key
 VALUES: dict[str, tuple[Callable[[], object], str]] = {
     "missing": (refused("A#{id}"), "Order.id is missing: the sk template 'A#{id}' needs a value for it"),
@@ -353,39 +386,6 @@ RANGES: dict[str, tuple[Callable[[], object], str]] = {
         ),
     ),
 }
-
-
-@entity("ORDER", pk="ORDER#{id}", sk="ORDER")
-class Order:
-    id: str
-
-
-@entity("MAIL", pk="MAIL#{address}", sk="MAIL")
-class Mail:
-    address: Annotated[str, Normalize(str.casefold)]
-
-
-@entity("FREE", pk="{kind}#{id}", sk="ORDER")
-class Free:
-    id: str
-    kind: str
-
-
-@entity("NUMBERED")
-class Numbered:
-    no: int
-
-
-@entity("NAMED")
-class Named:
-    name: str
-
-
-Orders = Table("orders", [Order], indexes=[])
-Mails = Table("mails", [Mail])
-Shared = Table("shared", [Order, Free])
-Numbers = Table("numbers", [Numbered], pk=Key("no", int), sk=None)
-Names = Table("names", [Named], pk="name", sk=None)
 
 
 @pytest.mark.parametrize("name", VALUES)
