@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import ParamSpec
@@ -41,16 +42,18 @@ class Repository(Generic[D, M]):
         self._scope = scope
 
     def __repr__(self) -> str:
-        return f"Repository({self._scope.entity.cls.__qualname__} in {self._scope.table_name!r})"
+        bound = "".join(f", {name}={value!r}" for name, value in self._scope.bound.items())
+        return f"Repository({self._scope.entity.cls.__qualname__} in {self._scope.table_name!r}{bound})"
 
     def key(self, **key: object) -> ItemKey[M]:
         """The key of one item, for operations on many. Raises KeyValueError."""
-        self._scope.entity.key(key)
-        return ItemKey(self._scope.entity.cls, key)
+        values = self._scope.filled(key)
+        self._scope.entity.key(values)
+        return ItemKey(self._scope.entity.cls, values)
 
     def get(self, **key: object) -> Get[D, M, None]:
         """Read one item by its key; the answer is None, or with `required()` an `ItemNotFound`, if there is none."""
-        return Get(self._scope, key)
+        return Get(self._scope, self._scope.filled(key))
 
     def put(self, item: M, /) -> Put[D, M]:
         """Create an item, or replace the one under its key; guarded by its version, if it has one.
@@ -68,13 +71,14 @@ class Repository(Generic[D, M]):
         """Change an item that exists: one that was read, guarded by its version if it has one, or by key."""
         item = self._instance(args, key, "update")
         if item is None:
-            return Update[D, M](self._scope, self._scope.entity.key(key), key, None)
+            given = self._scope.filled(key)
+            return Update[D, M](self._scope, self._scope.entity.key(given), given, None)
         wire, values, guard = self._read(item, "update")
         return UpdateItem[D, M](self._scope, wire, values, guard, item)
 
     def upsert(self, **key: object) -> Upsert[D, M]:
         """Change an item, or create it where there is none; it must then be a complete entity."""
-        return Upsert(self._scope, key)
+        return Upsert(self._scope, self._scope.filled(key))
 
     @overload
     def delete(self, item: M, /) -> Delete[D, M]: ...
@@ -84,13 +88,35 @@ class Repository(Generic[D, M]):
         """Delete an item: one that was read, guarded by its version if it has one, or by key; none there is fine."""
         item = self._instance(args, key, "delete")
         if item is None:
-            return Delete[D, M](self._scope, self._scope.entity.key(key), key, None)
+            given = self._scope.filled(key)
+            return Delete[D, M](self._scope, self._scope.entity.key(given), given, None)
         wire, values, guard = self._read(item, "delete")
         return Delete[D, M](self._scope, wire, values, guard)
 
     def check(self, **key: object) -> Check[D, M]:
         """A condition on an item that a transaction does not change; only `store.transact(...)` sends it."""
-        return Check(self._scope, key)
+        return Check(self._scope, self._scope.filled(key))
+
+    def bind(self, **key: object) -> Repository[D, M]:
+        """The same items, but only those with these key fields, which need not be given any more.
+
+        Every operation has them filled in, and neither other values nor items with other values are taken:
+        KeyValueError, before anything is sent. A scan reads everybody's items, so there is none here.
+        """
+        scope = self._scope
+        entity = scope.entity
+        if not key:
+            msg = f"{self!r}.bind() takes key fields by name: {', '.join(entity.key_fields) or 'there are none'}"
+            raise KeyValueError(msg)
+        for name, value in key.items():
+            if name not in entity.key_fields:
+                msg = (
+                    f"{entity.cls.__qualname__} has no key field {name!r} to bind: its key is "
+                    f"{', '.join(entity.key_fields) or 'the same for all its items'}"
+                )
+                raise KeyValueError(msg)
+            entity.key_value(name, value)
+        return Repository(replace(scope, bound=scope.filled(key, tuple(scope.bound))))
 
     def _instance(self, args: Sequence[Any], key: dict[str, Any], verb: str) -> M | None:
         if not args:
@@ -113,6 +139,8 @@ class Repository(Generic[D, M]):
             hint = " (imported twice, or reloaded: they are two classes)" if same else ""
             msg = f"{self!r}.{verb}() takes an instance of {wanted}; got {got}{hint}"
             raise RequestError(msg)
+        instance: Any = item
+        self._scope.check_instance(instance)
 
     def _read(self, item: M, verb: str) -> tuple[dict[str, Any], dict[str, Any], Guard | None]:
         entity: Entity[M] = self._scope.entity

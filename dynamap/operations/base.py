@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import random as random_module
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar, final, overload
 
 from typing_extensions import Self
 
 from dynamap.backoff import TokenBucket
+from dynamap.errors import KeyValueError
 from dynamap.markers import Async, D, M_co, Sync
 from dynamap.model import Entity
 from dynamap.operations.cursors import CursorKeys
 from dynamap.operations.explain import explain
+from dynamap.operations.observing import CallInfo, observed
 from dynamap.plan import Call, Plan
 
 __all__ = ["Applied", "Attempt", "Builder", "Moment", "Operation", "Refused", "Runtime", "Scope", "Stores", "named"]
@@ -72,7 +74,12 @@ class Runtime:
     elapsed: Callable[[], float] = _with_suspend
     random: Callable[[], float] = random_module.random
     bucket: TokenBucket = field(default_factory=TokenBucket)
+    on_call: Callable[[CallInfo], object] | None = None
     cursor_keys: CursorKeys | None = None
+
+    def observed(self, plan: Plan[R], entity: str | None = None) -> Plan[R]:
+        """The plan, watched by whoever listens to this store's calls; *entity* is the class that they are about."""
+        return observed(plan, driver=self.driver, on_call=self.on_call, clock=self.monotonic, entity=entity)
 
     def moment(self) -> Moment:
         """A new one: a builder that is sent twice is two writes."""
@@ -81,12 +88,42 @@ class Runtime:
 
 @dataclass(frozen=True)
 class Scope(Generic[M]):
-    """Where the operations of one repository go."""
+    """Where the operations of one repository go; *bound* are the key fields that it fills in and enforces."""
 
     runtime: Runtime
     table_name: str
     entity: Entity[M]
     consistent: bool
+    bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def filled(self, values: Mapping[str, Any], fields: Sequence[str] | None = None) -> dict[str, Any]:
+        """Key field values with those that are bound, where *fields*, by default those of the key, are asked for.
+
+        Whatever takes key fields from the caller takes them through here, for a bound field always has the bound
+        value. Raises KeyValueError for another one.
+        """
+        if not self.bound:
+            return dict(values)
+        for name in self.bound:
+            if name in values:
+                self._check_bound(name, values[name])
+        wanted = self.entity.key_fields if fields is None else fields
+        return {**values, **{name: value for name, value in self.bound.items() if name in wanted}}
+
+    def check_instance(self, instance: M) -> None:
+        """Raise KeyValueError for an instance whose key fields have other values than the bound ones."""
+        for name in self.bound:
+            self._check_bound(name, getattr(instance, name))
+
+    def _check_bound(self, name: str, value: Any) -> None:
+        # in their stored form, which keys hold, and by their type: 1 is no True
+        stored, given = (self.entity.key_value(name, each) for each in (self.bound[name], value))
+        if stored != given:
+            msg = (
+                f"{self.entity.cls.__qualname__}.{name} is bound to {self.bound[name]!r} here, but {value!r} was "
+                f"given: leave it out, or bind another repository"
+            )
+            raise KeyValueError(msg)
 
     def expiry(self, moment: Moment) -> int | None:
         """The second up to which items have expired; None for a type that never expires."""
@@ -152,13 +189,19 @@ class Operation(Builder, Generic[D, R_co]):
     def _plan(self) -> Plan[R_co]:
         raise NotImplementedError
 
+    def _observed(self, plan: Plan[R]) -> Plan[R]:
+        """The plan as it is to be run or iterated: whoever listens to the store's calls hears of them."""
+        scope: Scope[Any] | None = self.__dict__.get("_scope")
+        entity = None if scope is None else scope.entity.cls.__qualname__
+        return self._runtime.observed(plan, entity)
+
     @overload
     def send(self: Operation[Sync, R]) -> R: ...
     @overload
     async def send(self: Operation[Async, R]) -> R: ...
     def send(self) -> Any:
         """Send it and answer its result. Raises the errors of `dynamap.errors`."""
-        return self._runtime.driver.run(self._plan())
+        return self._runtime.driver.run(self._observed(self._plan()))
 
     def params(self) -> dict[str, Any]:
         """The request as the dict that boto3's client would take; nothing is sent."""
@@ -181,7 +224,7 @@ class Attempt(Operation[D, R_co], Generic[D, R_co, S_co]):
     async def try_send(self: Attempt[Async, R, S]) -> Applied[R] | Refused[S]: ...
     def try_send(self) -> Any:
         """Send it; a condition of the caller's that failed is an answer, not an error. Version guards still raise."""
-        return self._runtime.driver.run(self._try_plan())
+        return self._runtime.driver.run(self._observed(self._try_plan()))
 
 
 class Stores(Generic[M_co]):

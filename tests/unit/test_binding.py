@@ -1,0 +1,212 @@
+"""A bound repository: its key fields are filled in, and no other value gets past it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from typing import Annotated, Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynamap import F, KeyValueError, Normalize, RequestError, Table, entity, evolve
+from tests.fakes import drive, store_of
+
+
+class Region(Enum):
+    EAST = "east"
+    WEST = "west"
+
+
+@entity("ORDER", pk="TENANT#{tenant}", sk="ORDER#{number}", version="revision")
+class Order:
+    tenant: str
+    number: str
+    total: Decimal = Decimal(0)
+    revision: int = 0
+
+
+@entity("NOTE", pk="NOTE#{number}", sk="OF#{tenant}")
+class Note:
+    number: int
+    tenant: Annotated[str, Normalize(str.casefold)]
+    text: str = ""
+
+
+@entity("VISIT", pk="VISIT#{region}#{day}", sk="AT#{at}")
+class Visit:
+    region: Region
+    day: int
+    at: datetime
+    tags: set[str] = attrs.field(factory=set[str])
+
+
+Everything = Table("everything", [Order, Note, Visit])
+
+
+def orders() -> Any:
+    return store_of(Everything).of(Order)
+
+
+def notes() -> Any:
+    return store_of(Everything).of(Note)
+
+
+def visits() -> Any:
+    return store_of(Everything).of(Visit)
+
+
+KEY = {"pk": {"S": "TENANT#acme"}, "sk": {"S": "ORDER#1"}}
+MADE = {
+    "get": lambda repository, **key: repository.get(**key),
+    "update": lambda repository, **key: repository.update(**key).ignore_version().set(F(Order.total), Decimal(1)),
+    "upsert": lambda repository, **key: repository.upsert(**key).ignore_version(),
+    "delete": lambda repository, **key: repository.delete(**key).ignore_version(),
+    "check": lambda repository, **key: repository.check(**key).exists(),
+}
+
+
+def key_of(made: Any) -> Any:
+    return made._key
+
+
+@pytest.mark.parametrize("verb", MADE)
+def test_what_is_bound_is_filled_in(verb: str) -> None:
+    bound = orders().bind(tenant="acme")
+    assert key_of(MADE[verb](bound, number="1")) == KEY
+    # giving it all the same is fine, as long as it is the same
+    assert key_of(MADE[verb](bound, number="1", tenant="acme")) == KEY
+
+
+@pytest.mark.parametrize("verb", MADE)
+def test_another_value_is_refused(verb: str) -> None:
+    with pytest.raises(KeyValueError) as caught:
+        MADE[verb](orders().bind(tenant="acme"), number="1", tenant="other")
+    assert str(caught.value) == (
+        "Order.tenant is bound to 'acme' here, but 'other' was given: leave it out, or bind another repository"
+    )
+
+
+@pytest.mark.parametrize("verb", ["put", "update", "delete"])
+def test_an_item_with_another_value_is_refused(verb: str) -> None:
+    bound = orders().bind(tenant="acme")
+    assert getattr(bound, verb)(Order("acme", "1", revision=3))._key == KEY
+    with pytest.raises(KeyValueError) as caught:
+        getattr(bound, verb)(Order("other", "1", revision=3))
+    assert str(caught.value) == (
+        "Order.tenant is bound to 'acme' here, but 'other' was given: leave it out, or bind another repository"
+    )
+
+
+def test_a_rewrite_cannot_leave_what_is_bound() -> None:
+    order = Order("acme", "1", revision=3)
+    with pytest.raises(RequestError):
+        orders().bind(tenant="acme").update(order).to(evolve(order, tenant="other")).params()
+    with pytest.raises(RequestError):
+        orders().bind(tenant="acme").update(number="1").ignore_version().set(F(Order.tenant), "other").params()
+
+
+def test_keys_of_items_are_bound_too() -> None:
+    key = orders().bind(tenant="acme").key(number="1")
+    assert key == orders().key(tenant="acme", number="1")
+    with pytest.raises(KeyValueError):
+        orders().bind(tenant="acme").key(tenant="other", number="1")
+
+
+def test_a_read_asks_for_the_bound_key_only() -> None:
+    driven = drive(orders().bind(tenant="acme").get(number="1")._plan(), {})
+    assert [call.params["Key"] for call in driven.calls] == [KEY]
+
+
+def test_binding_again_adds_and_never_replaces() -> None:
+    bound = orders().bind(tenant="acme")
+    assert bound.bind(number="1").get()._key == KEY
+    assert bound.bind(tenant="acme").get(number="1")._key == KEY
+    with pytest.raises(KeyValueError) as caught:
+        bound.bind(tenant="other")
+    assert str(caught.value) == (
+        "Order.tenant is bound to 'acme' here, but 'other' was given: leave it out, or bind another repository"
+    )
+
+
+def test_the_repository_itself_stays_unbound() -> None:
+    repository = orders()
+    repository.bind(tenant="acme")
+    assert repository.get(tenant="other", number="1")._key["pk"] == {"S": "TENANT#other"}
+    assert repr(repository.bind(tenant="acme")) == "Repository(Order in 'everything', tenant='acme')"
+
+
+def test_of_a_repository_with_a_typed_key() -> None:
+    def order_key(*, tenant: str, number: str) -> None: ...
+
+    repository: Any = store_of(Everything).of(Order, key=order_key)
+    assert repository.bind(tenant="acme").get(number="1")._key == KEY
+    with pytest.raises(KeyValueError):
+        repository.bind(tenant="acme").get(number="1", tenant="other")
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ({}, "Repository(Order in 'everything').bind() takes key fields by name: tenant, number"),
+        ({"total": 3}, "Order has no key field 'total' to bind: its key is tenant, number"),
+        ({"tenant": None}, "Order.tenant is missing: the key needs a value for it"),
+        (
+            {"tenant": 5},
+            "Order.tenant has no key: a str expected, got int; use str(value)",
+        ),
+    ],
+)
+def test_what_cannot_be_bound(key: dict[str, Any], message: str) -> None:
+    with pytest.raises(KeyValueError) as caught:
+        orders().bind(**key)
+    assert str(caught.value) == message
+
+
+def test_values_are_compared_as_keys_hold_them() -> None:
+    bound = notes().bind(tenant="ACME")
+    assert bound.get(number=1)._key == {"pk": {"S": "NOTE#1"}, "sk": {"S": "OF#acme"}}
+    assert bound.get(number=1, tenant="acme")._key == bound.get(number=1)._key
+    assert bound.put(Note(1, "Acme"))._key == bound.get(number=1)._key
+    noon = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
+    elsewhere = noon.astimezone(timezone(timedelta(hours=5)))
+    visit = visits().bind(at=noon)
+    assert visit.get(region=Region.EAST, day=1, at=elsewhere)._key == visit.get(region=Region.EAST, day=1)._key
+    with pytest.raises(KeyValueError):
+        visit.get(region=Region.EAST, day=1, at=noon + timedelta(microseconds=1))
+
+
+@pytest.mark.parametrize("other", [True, 1.0, "1", Decimal(1), 2, None], ids=repr)
+def test_what_is_merely_equal_is_another_value(other: Any) -> None:
+    with pytest.raises(KeyValueError):
+        visits().bind(day=1).get(region=Region.EAST, at=datetime.now(timezone.utc), day=other)
+    with pytest.raises(KeyValueError):
+        visits().bind(region=Region.EAST).get(region="east", at=datetime.now(timezone.utc), day=1)
+
+
+NASTY = st.lists(
+    st.sampled_from(["#", "$", "23", "24", "a", "%", "{", "}", "{id}", "\x00", "\uffff", "é", "TENANT#", "ORDER#"])
+    | st.characters(exclude_categories=["Cs"]),
+    min_size=1,
+    max_size=12,
+).map("".join)
+
+
+@given(tenant=NASTY, other=NASTY, number=NASTY)
+def test_no_input_of_one_tenant_makes_a_key_of_another(tenant: str, other: str, number: str) -> None:
+    bound = orders().bind(tenant=tenant)
+    own = orders().get(tenant=tenant, number="1")._key["pk"]
+    for make in MADE.values():
+        assert key_of(make(bound, number=number))["pk"] == own
+    assert bound.put(Order(tenant, number))._key["pk"] == own
+    if other != tenant:
+        assert orders().get(tenant=other, number="1")._key["pk"] != own
+        for make in MADE.values():
+            with pytest.raises(KeyValueError):
+                make(bound, number=number, tenant=other)
+        for verb in ("put", "update", "delete"):
+            with pytest.raises(KeyValueError):
+                getattr(bound, verb)(Order(other, number, revision=1))
