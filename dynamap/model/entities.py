@@ -237,9 +237,10 @@ class Entity(Generic[M]):
             raise KeyValueError(msg)
         try:
             # the value is normalized already
-            return normal, unwrapped(self._fields[name].shape).encode(normal, (name,))
+            return normal, unwrapped(self._fields[name].shape).encode(normal)
         except EncodeError as error:
-            msg = f"{self.cls.__qualname__}.{name} has no key: {error}"
+            problem = str(error).removeprefix("$: ")
+            msg = f"{self.cls.__qualname__}.{name} has no key: {problem}"
             raise KeyValueError(msg) from error
 
     def key_values(self, instance: M) -> dict[str, Any]:
@@ -294,17 +295,15 @@ class Entity(Generic[M]):
         versioned = self.version_attribute is not None and self.version in shape.by_name
         if versioned and self.stored_version(item, applied=applied) == 0:
             item = {**item, self.version_attribute or "": {"N": "-1"}}
-        with self.refusing(item, applied=applied):
+        try:
             known = self._known(item, shape)
             return compiled(shape).decode_item(item, known=known, ignore=self.layout.bookkeeping)
-
-    @contextmanager
-    def refusing(self, item: Mapping[str, Wire], *, applied: bool = False) -> Generator[None, None, None]:
-        """Whatever does not fit inside is an ItemDecodeError about this item."""
-        try:
-            yield
         except DecodeFailure as failure:
-            self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
+            self.refuse(item, failure, applied=applied)
+
+    def refuse(self, item: Mapping[str, Wire], failure: DecodeFailure, *, applied: bool = False) -> NoReturn:
+        """Raise ItemDecodeError: the item has something that does not fit."""
+        self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
 
     def claims(self, item: Mapping[str, Wire]) -> bool:
         """Whether an item says that it is one of this class, or says nothing and this class is what such items are."""
@@ -392,7 +391,7 @@ class Entity(Generic[M]):
         try:
             return resolved.shape.decode(wire, resolved.path)
         except DecodeFailure as failure:
-            self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
+            self.refuse(item, failure, applied=applied)
 
 
 def wire_at(item: Mapping[str, Wire], attributes: tuple[str | int, ...]) -> Wire | None:
