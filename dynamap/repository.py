@@ -16,14 +16,17 @@ from dynamap.operations import (
     Delete,
     Get,
     Guard,
+    IndexView,
     ItemKey,
     Put,
+    Query,
     Scope,
     Update,
     UpdateItem,
     Upsert,
     guard_of_version,
 )
+from dynamap.operations.targets import Target
 
 __all__ = ["KeyedRepository", "Repository"]
 
@@ -101,7 +104,8 @@ class Repository(Generic[D, M]):
         """The same items, but only those with these key fields, which need not be given any more.
 
         Every operation has them filled in, and neither other values nor items with other values are taken:
-        KeyValueError, before anything is sent. A scan reads everybody's items, so there is none here.
+        KeyValueError, before anything is sent. What would read other items too is a RequestError: a query of an index
+        whose key does not have them, and every scan.
         """
         scope = self._scope
         entity = scope.entity
@@ -116,7 +120,23 @@ class Repository(Generic[D, M]):
                 )
                 raise KeyValueError(msg)
             entity.key_value(name, value)
-        return Repository(replace(scope, bound=scope.filled(key, tuple(scope.bound))))
+        return Repository(replace(scope, bound=scope.filled(key)))
+
+    def query(self, **leading: object) -> Query[D, M]:
+        """Read items of one partition, in the order of the sort key: `query(customer="c1")`.
+
+        It takes all fields of the partition key, and the first ones of the sort key or none; fields that both have
+        count for both. Items of other classes are left out. KeyValueError for a field that is missing, unknown, given
+        without the one before it, or cannot be part of a key.
+
+        Costs a read unit for each 4 KB that the keys select, whatever is left out afterwards, half of one if read
+        eventually; a page is up to 1 MB, 128 units.
+        """
+        return Query(self._scope, Target.table(self._scope.entity), leading)
+
+    def index(self, name: str, /) -> IndexView[D, M]:
+        """The items as one index of the table has them. RequestError for one that the class does not map onto."""
+        return IndexView(self._scope, name)
 
     def _instance(self, args: Sequence[Any], key: dict[str, Any], verb: str) -> M | None:
         if not args:

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar, final, overload
 from typing_extensions import Self
 
 from dynamap.backoff import TokenBucket
-from dynamap.errors import KeyValueError
+from dynamap.errors import KeyValueError, RequestError
 from dynamap.markers import Async, D, M_co, Sync
 from dynamap.model import Entity
 from dynamap.operations.cursors import CursorKeys
@@ -97,18 +97,23 @@ class Scope(Generic[M]):
     bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def filled(self, values: Mapping[str, Any], fields: Sequence[str] | None = None) -> dict[str, Any]:
-        """Key field values with those that are bound, where *fields*, by default those of the key, are asked for.
+        """Key field values with those that are bound; *fields* are those of the key, by default the table's.
 
         Whatever takes key fields from the caller takes them through here, for a bound field always has the bound
-        value. Raises KeyValueError for another one.
+        value. Raises KeyValueError for another one, RequestError for a key without it.
         """
         if not self.bound:
             return dict(values)
         for name in self.bound:
             if name in values:
                 self._check_bound(name, values[name])
-        wanted = self.entity.key_fields if fields is None else fields
-        return {**values, **{name: value for name, value in self.bound.items() if name in wanted}}
+            if fields is not None and name not in fields:
+                msg = (
+                    f"{self.entity.cls.__qualname__}.{name} is bound here, but no part of the key that is asked for, "
+                    f"so items with other values would be read too: use a key that has it, or do not bind it"
+                )
+                raise RequestError(msg)
+        return {**values, **self.bound}
 
     def check_instance(self, instance: M) -> None:
         """Raise KeyValueError for an instance whose key fields have other values than the bound ones."""
