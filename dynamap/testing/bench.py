@@ -234,6 +234,14 @@ class Bench:
             return client.clock.wall()
         return scene.simulation.world.now if scene is not None else 0.0
 
+    def monotonic(self) -> float:
+        """Seconds on the clock of the client that asks that never jumps and also counts while it is suspended."""
+        scene = self._scene
+        client = _performing.get()
+        if client is not None:
+            return client.clock.elapsed()
+        return scene.simulation.world.elapsed if scene is not None else 0.0
+
     # ---- runs
 
     def run(self, schedule: Schedule | int = 0, /) -> Run:

@@ -1,0 +1,90 @@
+"""The recipes hold under faults and races, in both modes, and their mutants do not; `make prove` does more of it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from dynamap.testing import ScheduleFailed
+from recipes.write_sync import as_sync
+from tests.depth import how_many
+from tests.proofs import framework
+from tests.proofs.framework import MODES, Mode, Mutant, Scenario, Stage, Tally
+
+RECIPES = framework.RECIPES
+NAMES = framework.names()
+SCENARIOS = [(name, scenario.__name__) for name in NAMES for scenario in framework.load_proof(name, "async").scenarios]
+MUTANTS = [(name, position) for name in NAMES for position in range(len(framework.load_proof(name, "async").mutants))]
+
+
+def scenario_of(name: str, scenario: str, mode: Mode) -> Scenario:
+    proof = framework.load_proof(name, mode)
+    return next(each for each in proof.scenarios if each.__name__ == scenario)
+
+
+def test_every_recipe_has_a_proof() -> None:
+    assert sorted(path.stem for path in (RECIPES / "aio").glob("*.py")) == NAMES
+
+
+def meaning(text: str) -> list[str]:
+    """What a module says, without its formatting and the order of what it imports."""
+    body = ast.parse(text).body
+    imports = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    for node in imports:
+        node.names.sort(key=lambda alias: alias.name)
+    return sorted(map(ast.dump, imports)) + [ast.dump(node) for node in body if node not in imports]
+
+
+@pytest.mark.parametrize("source", sorted((RECIPES / "aio").glob("*.py")), ids=lambda path: path.stem)
+def test_both_forms_are_one_source(source: Path) -> None:
+    plain = (RECIPES / source.name).read_text(encoding="utf-8")
+    made = as_sync(source.read_text(encoding="utf-8"))
+    assert meaning(plain) == meaning(made), "run python recipes/write_sync.py"
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "scenario"), SCENARIOS)
+def test_random_schedules(name: str, scenario: str, mode: Mode) -> None:
+    tally = framework.random_schedules(
+        scenario_of(name, scenario, mode), framework.load_recipe(name, mode), how_many(quick=25, deep=2000)
+    )
+    assert not tally.violations, tally.violations[0]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("name", "scenario"), SCENARIOS)
+def test_every_fault_at_every_call(name: str, scenario: str, mode: Mode) -> None:
+    chosen, recipe = scenario_of(name, scenario, mode), framework.load_recipe(name, mode)
+    tally = Tally()
+    strikes = list(framework.strikes(chosen, recipe))
+    # the modes share the strikes out, since they share the core
+    step = how_many(quick=6, deep=1)
+    for strike in strikes[MODES.index(mode) % step :: step]:
+        tally.count(chosen(recipe, Stage({"strike": strike})), 1)
+    assert tally.faults, "no fault struck"
+    assert not tally.violations, tally.violations[0]
+
+
+@pytest.mark.parametrize(("name", "position"), MUTANTS)
+def test_every_mutant_is_caught(name: str, position: int) -> None:
+    proof = framework.load_proof(name, MODES[position % len(MODES)])
+    mutant: Mutant = proof.mutants[position]
+    assert framework.is_caught(proof, mutant), f"{mutant.invariant}: {mutant.old!r} -> {mutant.new!r}"
+
+
+def test_a_found_schedule_replays() -> None:
+    proof = framework.load_proof("optimistic_locking", "async")
+    bench = proof.scenarios[0](
+        framework.load_recipe(proof.name, proof.mode, proof.mutants[0]), Stage({"faults": framework.FAULTS})
+    )
+    for seed in range(2000):
+        try:
+            bench.run(seed)
+        except ScheduleFailed as failed:
+            with pytest.raises(ScheduleFailed) as again:
+                bench.replay(str(failed))
+            assert str(again.value) == str(failed)
+            return
+    pytest.fail("no schedule failed")
