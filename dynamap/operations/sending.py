@@ -20,7 +20,7 @@ from dynamap.operations.base import Runtime
 from dynamap.outcomes import Verdict, judge, only_contention
 from dynamap.plan import Call, CallFailed, Item, Plan, Reply, Sleep
 
-__all__ = ["Answer", "Repeat", "read", "read_item", "transact", "write"]
+__all__ = ["Answer", "Repeat", "others_quicker", "pause", "read", "read_item", "transact", "write"]
 
 MOST_ATTEMPTS = 10
 _BASE = 0.025
@@ -43,14 +43,15 @@ class Repeat(Enum):
 class Answer:
     """How a write's sending ended: a reply, a failed condition, or an unreadable word of success.
 
-    *seen* is the item that came with a failed condition, or that was *asked* for then; *lost* is the last attempt
-    before that may have been applied. *calls* are the different requests that the write was sent as, the last one last.
+    *seen* is the item that came with a failed condition, or that was *asked* for then, unless it stayed *unread*;
+    *lost* is the last attempt before that may have been applied. *calls* are the different requests that the write was sent as, the last one last.
     """
 
     reply: Reply | None
     condition_failed: bool = False
     seen: Item | None = None
     asked: bool = False
+    unread: DynamapError | None = None
     cause: CallFailed | None = None
     lost: CallFailed | None = None
     calls: tuple[Call, ...] = ()
@@ -59,6 +60,17 @@ class Answer:
     def ambiguous(self) -> bool:
         """Whether an attempt before the last one may have been applied."""
         return self.lost is not None
+
+
+def others_quicker(what: str, lost: CallFailed | None) -> DynamapError:
+    """The error of a write that is of several requests, between which others changed the item every time."""
+    if lost is not None:
+        msg = f"{what}: an answer was lost, and others kept the item busy: read it before you repeat it"
+        unknown = OutcomeUnknown(msg)
+        unknown.__cause__ = lost.__cause__ or lost
+        return unknown
+    msg = f"{what}: other writers kept the item busy, nothing was written: send it again later"
+    return TransactionConflict(msg)
 
 
 def read(runtime: Runtime, call: Call, what: str) -> Plan[Reply]:
@@ -98,7 +110,7 @@ def write(
     ends so, for it says nothing about the attempt before.
     """
     attempts = _Attempts(runtime, what, "written", lost)
-    calls = (call,)
+    calls: tuple[Call, ...] = (call,)
     while True:
         attempts.begin()
         try:
@@ -157,6 +169,16 @@ def transact(runtime: Runtime, call: Call, what: str, started: float) -> Plan[Ca
             return None
 
 
+def pause(runtime: Runtime, turn: int) -> Sleep:
+    """The pause after this many turns of a write that another writer was quicker than."""
+    return _bounded(runtime, full_jitter(turn, base=_BASE, cap=_CAP, random=runtime.random))
+
+
+def _bounded(runtime: Runtime, seconds: float) -> Sleep:
+    left = time_left(runtime.monotonic)
+    return Sleep(seconds if left is None else min(seconds, left))
+
+
 class _Attempts:
     """The attempts of one sending: how many, what they took from the bucket, and whether an answer was lost."""
 
@@ -205,9 +227,7 @@ class _Attempts:
             return None
         self._taken = cost
         base = _THROTTLED_BASE if verdict is Verdict.THROTTLED else _BASE
-        pause = full_jitter(self._count, base=base, cap=_CAP, random=self._runtime.random)
-        left = time_left(self._runtime.monotonic)
-        return Sleep(pause if left is None else min(pause, left))
+        return _bounded(self._runtime, full_jitter(self._count, base=base, cap=_CAP, random=self._runtime.random))
 
     def _note(self, failed: CallFailed, verdict: Verdict) -> None:
         self._last = failed
@@ -237,8 +257,9 @@ class _Attempts:
 
     def lose(self, lost: CallFailed) -> NoReturn:
         """Raise OutcomeUnknown: this answer was lost, and there is no further attempt."""
+        said = f"{lost.code}: {lost.message}" if lost.message else lost.code
         msg = (
-            f"{self._what}: the answer was lost ({lost.code}), so the write may or may not have been applied: "
+            f"{self._what}: the answer was lost ({said}), so the write may or may not have been applied: "
             f"read the item before you repeat it"
         )
         raise OutcomeUnknown(msg) from (lost.__cause__ or lost)

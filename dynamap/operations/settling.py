@@ -25,7 +25,10 @@ from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, read_item
 from dynamap.plan import Item, Plan
 
-__all__ = ["Settled", "Terms", "chained", "is_mine", "settle", "unexpired", "with_item"]
+__all__ = ["Settled", "Terms", "chained", "is_mine", "refusal", "settle", "unexpired", "with_item"]
+
+NOTHING_WRITTEN = "nothing was written"
+_READ_AGAIN = ": read it again, as retry_on_conflict does"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +57,31 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The item that shows that the write was applied, or the error; *callers* says whose condition failed."""
+    """The item that shows that the write was applied, or the error and *why*; *callers* says whose condition failed."""
 
     item: Item | None = None
     error: DynamapError | None = None
     callers: bool = False
     seen: object = None
+    why: str = ""
 
 
 def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
     """Find out what a failed condition means; asks for the item if the failure brought none. Raises OutcomeUnknown."""
-    seen = (yield from with_item(scope, terms.key, terms.what, answer)).seen
+    answer = yield from with_item(scope, terms.key, terms.what, answer)
+    seen, outcome = answer.seen, NOTHING_WRITTEN
     if answer.ambiguous:
         if is_mine(scope.entity, terms.write_id, seen):
             return Settled(item=seen)
-        if not terms.permitted and not _surely_refused(scope.entity, terms, seen):
-            msg = (
-                f"{terms.what}: an answer was lost, and the item that is stored now does not tell whether the write "
-                f"was applied: read it before you repeat it"
-            )
-            raise OutcomeUnknown(msg) from _cause(answer)
-    settled = _blame(scope.entity, terms, unexpired(scope.entity, seen, terms.now))
+        if not _surely_refused(scope.entity, terms, seen):
+            if not terms.permitted:
+                msg = (
+                    f"{terms.what}: an answer was lost, and the item that is stored now does not tell whether the "
+                    f"write was applied: read it before you repeat it"
+                )
+                raise OutcomeUnknown(msg) from _cause(answer)
+            outcome = "an answer was lost before, so it may have been applied"
+    settled = refusal(scope.entity, terms, unexpired(scope.entity, seen, terms.now), outcome, answer.unread)
     if settled.error is not None:
         settled.error.__cause__ = _cause(answer)
     return settled
@@ -83,7 +90,8 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
 def with_item(scope: Scope[Any], key: Item, what: str, answer: Answer) -> Plan[Answer]:
     """The same answer with the item that the failed condition was about, None if there is none.
 
-    Raises OutcomeUnknown if it cannot be read after a lost answer.
+    It is *unread* where it cannot be read: that it was refused is known all the same. Raises OutcomeUnknown for that
+    after a lost answer.
     """
     if answer.seen is not None or answer.asked:
         return answer
@@ -92,7 +100,7 @@ def with_item(scope: Scope[Any], key: Item, what: str, answer: Answer) -> Plan[A
         seen = yield from read_item(scope.runtime, scope.table_name, key, what)
     except DynamapError as error:
         if not answer.ambiguous:
-            raise
+            return replace(answer, asked=True, unread=error)
         # that the read failed says nothing about the attempt whose answer was lost
         msg = (
             f"{what}: an answer was lost, and the item could not be read to see whether the write was applied: "
@@ -144,53 +152,82 @@ def _surely_refused(entity: Entity[Any], terms: Terms, seen: Item | None) -> boo
     return stored == terms.guard.version + 1 and (terms.deletes or terms.write_id is not None)
 
 
-def _blame(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
+def refusal(
+    entity: Entity[Any],
+    terms: Terms,
+    seen: Item | None,
+    outcome: str = NOTHING_WRITTEN,
+    unread: DynamapError | None = None,
+) -> Settled:
+    """Whose condition it was that failed.
+
+    *seen* is what stands there and has not expired, unless it is *unread*; *outcome* is what is known of the write.
+    """
+    if unread is not None:
+        return _refusal_of_unread(entity, terms, outcome, unread)
     try:
-        return _blame_condition(entity, terms, seen)
+        return _refusal(entity, terms, seen, outcome)
     except ItemDecodeError as damaged:
         # that it was refused matters more than what stands there, and None would say that nothing does
-        msg = f"{terms.what}: refused, nothing was written, and what is stored there does not fit: {damaged}"
+        kind: type[ConditionFailed] = VersionConflict if _is_version_guard(terms) else ConditionFailed
         if terms.guard.kind is GuardKind.ABSENT and terms.existence is False:
-            return Settled(error=ItemAlreadyExists(msg))
-        guarded = terms.guard.is_version or terms.guard.kind is GuardKind.ABSENT
-        return Settled(error=VersionConflict(msg) if guarded else ConditionFailed(msg))
+            kind = ItemAlreadyExists
+        why = f"refused, {outcome}, and what is stored there does not fit: {damaged}"
+        return Settled(error=kind(f"{terms.what}: {why}"), why=f"what is stored there does not fit: {damaged}")
 
 
-def _blame_condition(entity: Entity[Any], terms: Terms, seen: Item | None) -> Settled:
+def _refusal_of_unread(entity: Entity[Any], terms: Terms, outcome: str, unread: DynamapError) -> Settled:
+    """What is known without the item: where there was one condition only, that one failed."""
+    why = f"what is stored there could not be read: {unread}"
+    msg = f"{terms.what}: refused, {outcome}, and {why}"
+    error: DynamapError
+    if terms.guard.kind is GuardKind.EXISTS and not terms.conditioned:
+        error = ItemNotFound(msg, entity=entity.cls, key=terms.values)
+    elif terms.guard.kind is GuardKind.ABSENT and terms.existence is False and not terms.conditioned:
+        error = ItemAlreadyExists(msg)
+    else:
+        # where it may have been the version, it is one: whoever reads and decides again learns what it was
+        error = VersionConflict(msg) if _is_version_guard(terms) or terms.assumed else ConditionFailed(msg)
+    error.__context__ = unread
+    return Settled(error=error, why=why)
+
+
+def _is_version_guard(terms: Terms) -> bool:
+    return terms.guard.is_version or (terms.guard.kind is GuardKind.ABSENT and terms.existence is None)
+
+
+def _refusal(entity: Entity[Any], terms: Terms, seen: Item | None, outcome: str) -> Settled:
     found = None if seen is None else entity.decode(seen)
     guard = terms.guard
+
+    def settled(kind: type[ConditionFailed], why: str, then: str = "", *, callers: bool = False) -> Settled:
+        error = kind(f"{terms.what}: {why}; {outcome}{then}", seen=found)
+        return Settled(error=error, callers=callers, seen=found if callers else None, why=why)
+
     # where the guard was the only condition it was the one that failed, even if what is read later would fit it
     if guard.kind is GuardKind.ABSENT and (seen is not None or not terms.conditioned):
         if terms.existence is False:
-            msg = f"{terms.what}: there is an item already; nothing was written"
-            return Settled(error=ItemAlreadyExists(msg, seen=found), callers=True, seen=found)
-        msg = (
-            f"{terms.what}: version 0 means a new item, but one is stored already; nothing was written: read it first, "
-            f"or put it with if_not_exists() where this is an answer"
+            return settled(ItemAlreadyExists, "there is an item already", callers=True)
+        return settled(
+            VersionConflict,
+            "version 0 means a new item, but one is stored already",
+            ": read it first, or put it with if_not_exists() where this is an answer",
         )
-        return Settled(error=VersionConflict(msg, seen=found))
     if guard.is_version:
-        expected = max(guard.version, 0)
         if seen is None:
-            msg = f"{terms.what}: the item that was read is gone; nothing was written"
-            return Settled(error=VersionConflict(msg, seen=None))
-        if entity.stored_version(seen) != expected or not terms.conditioned:
-            msg = (
-                f"{terms.what}: read with version {guard.version}, but stored with version "
-                f"{entity.stored_version(seen)}; nothing was written: read it again, as retry_on_conflict does"
-            )
-            return Settled(error=VersionConflict(msg, seen=found))
+            return settled(VersionConflict, "the item that was read is gone")
+        stored = entity.stored_version(seen)
+        if stored != max(guard.version, 0) or not terms.conditioned:
+            why = f"read with version {guard.version}, but stored with version {stored}"
+            return settled(VersionConflict, why, _READ_AGAIN)
     if guard.kind in (GuardKind.EXISTS, GuardKind.ANY_VERSION) and (seen is None or not terms.conditioned):
-        msg = f"{terms.what}: there is no such item; nothing was written"
-        return Settled(error=ItemNotFound(msg, entity=entity.cls, key=terms.values), callers=terms.existence is True)
+        why = "there is no such item"
+        error = ItemNotFound(f"{terms.what}: {why}; {outcome}", entity=entity.cls, key=terms.values)
+        return Settled(error=error, callers=terms.existence is True, why=why)
     if found is not None and terms.assumed:
         now = entity.normalized({name: getattr(found, name) for name in terms.assumed})
         changed = [name for name, value in entity.normalized(terms.assumed).items() if now[name] != value]
         if changed:
-            msg = (
-                f"{terms.what}: {', '.join(changed)} is no longer as it was read, and part of an index; nothing was "
-                f"written: read it again, as retry_on_conflict does"
-            )
-            return Settled(error=VersionConflict(msg, seen=found))
-    msg = f"{terms.what}: the condition does not hold; nothing was written"
-    return Settled(error=ConditionFailed(msg, seen=found), callers=True, seen=found)
+            why = f"{', '.join(changed)} is no longer as it was read, and part of an index"
+            return settled(VersionConflict, why, _READ_AGAIN)
+    return settled(ConditionFailed, "the condition does not hold", callers=True)

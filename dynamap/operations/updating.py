@@ -10,7 +10,7 @@ from dynamap.expressions import Action, Assignment, UpdateCompiler
 from dynamap.markers import D
 from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard, GuardKind
-from dynamap.operations.sending import MOST_ATTEMPTS, Answer
+from dynamap.operations.sending import MOST_ATTEMPTS, Answer, others_quicker, pause
 from dynamap.operations.settling import Settled, unexpired, with_item
 from dynamap.operations.versioned import VersionedSteps
 from dynamap.plan import Call, CallFailed, Item, Plan
@@ -81,25 +81,30 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         guard = self._guard()
         if not guard.ignores_version:
             return (yield from self._send_under(guard, self._runtime.moment(), lost))
-        entity, turns = self._scope.entity, MOST_ATTEMPTS
-        while True:
-            turns -= 1
+        entity = self._scope.entity
+        for turn in range(MOST_ATTEMPTS):
+            if turn:
+                yield pause(self._runtime, turn)
             moment = self._runtime.moment()
             call = self._request(moment, guard)
             answer = yield from self._attempt(guard, moment, call, lost)
             lost = answer.lost
             if answer.condition_failed:
                 answer = yield from with_item(self._scope, self._key, self._what, answer)
+            if answer.unread is not None:
+                # without the item it is not known what else it takes
+                raise answer.unread
             expired = answer.seen is not None and unexpired(entity, answer.seen, self._expiry(moment)) is None
-            if turns and not expired and self._changed_meanwhile(guard, answer):
+            if not expired and self._changed_meanwhile(guard, answer):
                 continue
             if expired or not self._stored_as_zero(answer.seen):
                 return (yield from self._conclude(guard, moment, call, answer))
             # stored with version 0, which one more must not turn into 1: it starts afresh as unversioned items do
             result = yield from self._send_under(Guard(GuardKind.LEGACY, -1), self._runtime.moment(), lost)
-            if not (turns and isinstance(result, Settled) and isinstance(result.error, VersionConflict)):
+            if not (isinstance(result, Settled) and isinstance(result.error, VersionConflict)):
                 return result
             # another writer was quicker: the item has a version now, or is gone
+        raise others_quicker(self._what, lost)
 
     def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
         try:

@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import Self
 
-from dynamap.errors import OutcomeUnknown, TransactionConflict
 from dynamap.expressions import Action, Assignment, Compiler, Field, UpdateCompiler
 from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope
@@ -15,7 +14,7 @@ from dynamap.operations.creation import check_complete, created_item, creation, 
 from dynamap.operations.guards import Guard, GuardKind, guard_of_version
 from dynamap.operations.index_keys import assignments, index_attributes
 from dynamap.operations.item_size import check_item_size
-from dynamap.operations.sending import MOST_ATTEMPTS, Answer
+from dynamap.operations.sending import MOST_ATTEMPTS, Answer, others_quicker, pause
 from dynamap.operations.settling import Settled, is_mine, settle, with_item
 from dynamap.operations.update_steps import ReturningSteps, UpdateSteps
 from dynamap.plan import Call, CallFailed, Item, Plan
@@ -90,21 +89,22 @@ class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
         return Call("PutItem", params)
 
     def _send(self, lost: CallFailed | None = None) -> Plan[tuple[R_co] | Settled]:
-        for _ in range(MOST_ATTEMPTS):
+        for turn in range(MOST_ATTEMPTS):
+            if turn:
+                yield pause(self._runtime, turn)
             try:
                 return (yield from super()._send(lost))
             except _ChangedMeanwhile as changed:
                 lost = changed.lost
-        if lost is not None:
-            msg = f"{self._what}: an answer was lost, and others kept the item busy: read it before you repeat it"
-            raise OutcomeUnknown(msg) from lost.__cause__ or lost
-        msg = f"{self._what}: other writers kept the item busy, nothing was written: send it again later"
-        raise TransactionConflict(msg)
+        raise others_quicker(self._what, lost)
 
     def _conclude(self, guard: Guard, moment: Moment, call: Call, answer: Answer) -> Plan[tuple[R_co] | Settled]:
         now = self._expiry(moment)
         if now is not None and answer.condition_failed and not guard.is_version:
             answer = yield from with_item(self._scope, self._key, self._what, answer)
+            if answer.unread is not None:
+                # without the item it is not known whether it takes the place of what has expired
+                raise answer.unread
             entity, seen = self._scope.entity, answer.seen
             mine = answer.ambiguous and is_mine(entity, self._terms(guard, moment).write_id, seen)
             expired = seen is not None and entity.is_expired(seen, now)

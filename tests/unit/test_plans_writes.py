@@ -223,8 +223,8 @@ def test_unknown_says_what_was_lost_and_what_to_do() -> None:
     failed.__cause__ = ConnectionResetError("botocore's own")
     error = drive(plan_of_kind("add"), failed).error
     assert str(error) == (
-        "update of View page='p': the answer was lost (ConnectionClosedError), so the write may or may not have been "
-        "applied: read the item before you repeat it"
+        "update of View page='p': the answer was lost (ConnectionClosedError: closed), so the write may or may not have "
+        "been applied: read the item before you repeat it"
     )
     assert error is not None
     assert error.__cause__ is failed.__cause__
@@ -266,7 +266,7 @@ def test_a_lost_answer_can_be_lost_ten_times(kind: str) -> None:
 def test_after_an_ambiguous_attempt_nothing_else_is_certain(later: Any) -> None:
     driven = drive(plan_of_kind("put"), lost(), *later())
     assert isinstance(driven.error, OutcomeUnknown)
-    assert "(ConnectionClosedError)" in str(driven.error)
+    assert "(ConnectionClosedError: closed)" in str(driven.error)
 
 
 @pytest.mark.parametrize(
