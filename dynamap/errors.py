@@ -5,6 +5,7 @@ DynamapError
 ├─ RequestError               the caller's mistake, raised before anything is sent
 │   ├─ KeyValueError  EncodeError  ItemTooLarge  UnguardedWrite
 │   └─ IncompleteUpsert  ConflictingUpdate  LimitExceeded  CursorError
+├─ SeveralItems               `one()` found more than one
 ├─ ItemDecodeError            a stored item that does not fit its class
 ├─ ItemNotFound               a read miss, or an update of what is not there
 ├─ ConditionFailed
@@ -48,6 +49,7 @@ __all__ = [
     "Reason",
     "RequestError",
     "ServiceError",
+    "SeveralItems",
     "Throttled",
     "TransactionCanceled",
     "TransactionConflict",
@@ -152,6 +154,13 @@ class ItemDecodeError(DynamapError):
 
 class ItemNotFound(DynamapError):
     """Nothing is stored under the key that was asked for."""
+
+    entity: type[Any]
+    key: dict[str, Any]
+
+
+class SeveralItems(DynamapError):
+    """`one()` was asked for the only item, and there are more; `key` are the key fields that were given."""
 
     entity: type[Any]
     key: dict[str, Any]

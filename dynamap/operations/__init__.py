@@ -6,10 +6,14 @@ from dynamap.operations.cursors import CursorKeys, cursor_keys
 from dynamap.operations.delete import Delete, DeleteReturning
 from dynamap.operations.get import Get, Readable
 from dynamap.operations.guards import Guard, guard_of_version
+from dynamap.operations.index_view import IndexView
 from dynamap.operations.item_key import ItemKey
+from dynamap.operations.pages import Page
 from dynamap.operations.put import Put, PutReturning
+from dynamap.operations.query import Query
 from dynamap.operations.tables import create_table, delete_table
 from dynamap.operations.transact import Transacted, Transaction
+from dynamap.operations.transact_get import TransactGet
 from dynamap.operations.update import Rewrite, Update, UpdateItem, UpdateReturning
 from dynamap.operations.upsert import Upsert, UpsertReturning
 
@@ -22,16 +26,20 @@ __all__ = [
     "DeleteReturning",
     "Get",
     "Guard",
+    "IndexView",
     "ItemKey",
     "Operation",
+    "Page",
     "Put",
     "PutReturning",
+    "Query",
     "Readable",
     "Refused",
     "Rewrite",
     "Runtime",
     "Scope",
     "Stores",
+    "TransactGet",
     "Transacted",
     "Transaction",
     "Update",

@@ -30,9 +30,10 @@ S_co = TypeVar("S_co", covariant=True)
 
 
 class Driver(Protocol):
-    """What runs a plan; in asyncio it answers an awaitable."""
+    """What runs a plan, or iterates what it emits; in asyncio it answers an awaitable, or is iterated so."""
 
     def run(self, plan: Plan[Any], /) -> Any: ...
+    def iterate(self, plan: Plan[Any], /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)

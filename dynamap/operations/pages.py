@@ -1,0 +1,142 @@
+"""Pages: what one request of a query or scan brings, and the next one, perhaps read ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, final
+
+from dynamap.operations.base import Runtime
+from dynamap.operations.sending import read
+from dynamap.plan import Call, Item, Join, Plan, Spawn, Ticket
+
+__all__ = ["Found", "Page", "Pager", "Source"]
+
+M_co = TypeVar("M_co", covariant=True)
+
+# after so many doublings a page that was small on purpose is as large as the service makes it
+_MOST_DOUBLINGS = 10
+
+
+@final
+@dataclass(frozen=True)
+class Page(Generic[M_co]):
+    """Some of the items of a query or scan.
+
+    *next* is the cursor with which `page(cursor)` goes on, None if nothing is left. *skipped* counts the items that
+    were read, and paid for, but are left out: those of other types, expired ones, and what no filter lets through.
+    """
+
+    items: list[M_co]
+    next: str | None
+    skipped: int = 0
+
+
+@dataclass(frozen=True)
+class Source:
+    """A series of requests: the call without its `Limit` and start, and which of the items it brings count.
+
+    *what* names it in messages. *filtered* says that the caller's own condition leaves items out, *binding* stands for
+    all that a cursor belongs to.
+    """
+
+    call: Call
+    what: str
+    shows: Callable[[Item], bool]
+    filtered: bool
+    binding: bytes
+
+    def request(self, start: Item | None, size: int | None) -> Call:
+        """One of the requests: *size* items after *start*."""
+        more: dict[str, Any] = {} if size is None else {"Limit": size}
+        if start is not None:
+            more["ExclusiveStartKey"] = start
+        return replace(self.call, params={**self.call.params, **more}) if more else self.call
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one request brought: the items that count, how many they are, and where the next one starts.
+
+    *items* are empty where they were only counted. *skipped* are those that were read and do not count.
+    """
+
+    items: list[Item]
+    count: int
+    skipped: int
+    next_start: Item | None
+
+
+class Pager:
+    """Reads page after page, each when it is asked for, or with *ahead* one more in the meantime.
+
+    *most* bounds the requests. Without *page_size* a page is no larger than what is wanted, and grows if that was not
+    there; under a filter it is as large as the service makes it, 1 MB.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        source: Source,
+        *,
+        start: Item | None = None,
+        page_size: int | None = None,
+        most: int | None = None,
+        ahead: bool = False,
+    ) -> None:
+        self._runtime = runtime
+        self._source = source
+        self._start = start
+        self._page_size = page_size
+        self._left = most
+        self._ahead = ahead
+        self._doublings = 0
+        self._ended = False
+        self._ticket: Ticket | None = None
+
+    def next_page(self, wanted: int | None = None) -> Plan[Found | None]:
+        """What the next request brings, None if there is none; *wanted* is how many items are still asked for."""
+        if self._ticket is not None:
+            ticket, self._ticket = self._ticket, None
+            _, found = yield Join((ticket,))
+        elif self._ended or self._left == 0:
+            return None
+        else:
+            found = yield from self._fetch(self.first_call(wanted))
+        page: Found = found
+        self._start = page.next_start
+        self._ended = self._start is None
+        left = None if wanted is None else wanted - page.count
+        if self._ahead and not self._ended and self._left != 0 and (left is None or left > 0):
+            self._ticket = yield Spawn(self._fetch(self.first_call(left)))
+        return page
+
+    def first_call(self, wanted: int | None) -> Call:
+        """The request that would be sent next."""
+        return self._source.request(self._start, self._size(wanted))
+
+    def _size(self, wanted: int | None) -> int | None:
+        if self._page_size is not None:
+            return self._page_size
+        if wanted is None or self._source.filtered or self._doublings > _MOST_DOUBLINGS:
+            return None
+        return wanted << self._doublings
+
+    def _fetch(self, call: Call) -> Plan[Found]:
+        self._doublings += 1
+        if self._left is not None:
+            self._left -= 1
+        return self._found(call)
+
+    def _found(self, call: Call) -> Plan[Found]:
+        reply = yield from read(self._runtime, call, self._source.what)
+        return _found(reply, self._source.shows)
+
+
+def _found(reply: Mapping[str, Any], shows: Callable[[Item], bool]) -> Found:
+    answered: list[Item] | None = reply.get("Items")
+    items = [] if answered is None else [item for item in answered if shows(item)]
+    count: int = reply.get("Count", 0) if answered is None else len(items)
+    read_items: int = reply.get("ScannedCount", reply.get("Count", len(answered or ())))
+    # some servers end with an empty key
+    return Found(items, count, read_items - count, reply.get("LastEvaluatedKey") or None)

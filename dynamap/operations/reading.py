@@ -1,0 +1,456 @@
+"""Reading many items: what queries and scans have in common."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from typing_extensions import Self
+
+from dynamap.errors import ItemNotFound, RequestError, SeveralItems
+from dynamap.expressions import Compiler, Condition
+from dynamap.markers import D
+from dynamap.model import Entity
+from dynamap.operations.base import Moment, Operation, Scope
+from dynamap.operations.cursors import CursorKeys
+from dynamap.operations.endings import Ending, Pages, Series
+from dynamap.operations.pages import Found, Page, Pager, Source
+from dynamap.operations.stream import Stream, gathered
+from dynamap.operations.targets import Target
+from dynamap.plan import Call, Emit, Item, Plan
+
+__all__ = ["Projecting", "Reading"]
+
+M = TypeVar("M")
+R = TypeVar("R")
+
+
+class Projecting(Protocol):
+    """What makes something else of items than whole entities."""
+
+    def text(self, compiler: Compiler, keys: Sequence[str], /) -> str:
+        """The ProjectionExpression, with these key attributes in any case."""
+        ...
+
+    def decode(self, item: Item, /) -> Any:
+        """What is answered for an item."""
+        ...
+
+
+class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
+    """Reads items page after page: `send()` answers a list of all, iteration hands them out as they come.
+
+    A read unit pays for 4 KB that were read, before anything is left out, half of one if they are read eventually.
+    """
+
+    _scope: Scope[Any]
+    _target: Target
+    _values: dict[str, Any]
+    _what: str
+    _filters: tuple[Condition, ...]
+    _limit: int | None
+    _page_size: int | None
+    _max_pages: int | None
+    _expired_included: bool
+    _consistent: bool
+    _ahead: bool
+    _hydrated: bool
+    _projection: Projecting | None
+
+    def _begin(self, scope: Scope[Any], target: Target, values: dict[str, Any], what: str) -> None:
+        self.__dict__.update(
+            _runtime=scope.runtime,
+            _scope=scope,
+            _target=target,
+            _values=values,
+            _what=what,
+            _filters=(),
+            _limit=None,
+            _page_size=None,
+            _max_pages=None,
+            _expired_included=False,
+            _consistent=scope.consistent and not target.is_global,
+            _ahead=False,
+            _hydrated=False,
+            _projection=None,
+        )
+
+    # ---- what each kind of reading is
+
+    def _source(self, moment: Moment, *, counting: bool = False) -> Source | None:
+        """The requests; None if no item can match, so that none is needed. Raises RequestError."""
+        raise NotImplementedError
+
+    def _pager(self, source: Source, start: Item | None = None, *, ahead: bool = False) -> Pager:
+        return Pager(self._runtime, source, start=start, page_size=self._page_size, most=self._max_pages, ahead=ahead)
+
+    def _decode(self, item: Item) -> M:
+        """What is answered for an item. Raises ItemDecodeError."""
+        decoded: M = self._scope.entity.decode(item) if self._projection is None else self._projection.decode(item)
+        return decoded
+
+    # ---- steps
+
+    def filter(self, condition: Condition, /) -> Self:
+        """Leave out items of which this does not hold, after they were read and paid for; several must all hold.
+
+        Raises RequestError for a condition on a key attribute of what is read: ask for keys with `query()` and
+        `range()`.
+        """
+        given: Any = condition
+        if not isinstance(given, Condition):
+            msg = f"{self._what}: filter() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
+            raise RequestError(msg)
+        self._check_filter(given)
+        return self._copy(_filters=(*self._filters, condition))
+
+    def limit(self, n: int, /) -> Self:
+        """Answer so many items at most, of those that no filter leaves out. It takes an int from 1 on."""
+        return self._copy(_limit=self._positive(n, "limit"))
+
+    def page_size(self, n: int, /) -> Self:
+        """Let each request read so many items at most, before the filter: DynamoDB's `Limit`, an int from 1 on."""
+        return self._copy(_page_size=self._positive(n, "page_size"))
+
+    def max_pages(self, n: int, /) -> Self:
+        """Send so many requests at most, and answer what they brought. It takes an int from 1 on."""
+        return self._copy(_max_pages=self._positive(n, "max_pages"))
+
+    def include_expired(self) -> Self:
+        """Answer items whose time is over too, until DynamoDB has deleted them."""
+        return self._copy(_expired_included=True)
+
+    def consistent(self) -> Self:
+        """Read what every write that was answered before has stored; costs twice as much.
+
+        Raises RequestError on a global index, which is always read eventually.
+        """
+        self._target.check_consistent()
+        return self._copy(_consistent=True)
+
+    def eventually_consistent(self) -> Self:
+        """Read what may be a little old, for half the price."""
+        return self._copy(_consistent=False)
+
+    def read_ahead(self) -> Self:
+        """Read the next page while the caller of an iteration works on the one before; at most one, for one thread."""
+        return self._copy(_ahead=True)
+
+    # ---- sending
+
+    def _plan(self) -> Plan[list[M]]:
+        found: list[M] = []
+        yield from gathered(self._emitting(), found)
+        return found
+
+    def _iterated(self) -> Any:
+        return self._runtime.driver.iterate(self._observed(self._emitting()))
+
+    def _emitting(self) -> Generator[Any, Any, Any]:
+        source = self._source(self._runtime.moment())
+        if source is None:
+            return
+        pager = self._pager(source, ahead=self._ahead)
+        left = self._limit
+        while left is None or left > 0:
+            found = yield from pager.next_page(left)
+            if found is None:
+                return
+            values, _ = yield from self._taken(found.items, left)
+            if left is not None:
+                left -= len(values)
+            if values:
+                yield Emit(values)
+
+    def _taken(self, items: list[Item], left: int | None) -> Plan[tuple[list[M], list[Item]]]:
+        """What is answered for the first of these items, *left* at most, and the items that are not needed for it."""
+        values: list[M] = []
+        rest = items
+        while rest and (left is None or len(values) < left):
+            wanted = len(rest) if left is None else left - len(values)
+            chunk, rest = rest[:wanted], rest[wanted:]
+            values += yield from self._decoded(chunk)
+        return values, rest
+
+    def _decoded(self, items: list[Item]) -> Plan[list[M]]:
+        """What is answered for these items."""
+        yield from ()
+        return [self._decode(item) for item in items]
+
+    def _first_request(self, moment: Moment) -> Call | None:
+        source = self._source(moment)
+        return None if source is None else self._pager(source).first_call(self._limit)
+
+    # ---- other ends
+
+    def first(self) -> Operation[D, M | None]:
+        """The first item, or None if there is none; reads one item at a time, or a page if there is a filter."""
+        return self._ending(self._at_most(1), _first)
+
+    def one(self) -> Operation[D, M]:
+        """The only item: `ItemNotFound` if there is none, `SeveralItems` if there are more."""
+        return self._ending(self._at_most(2), self._only)
+
+    def count(self) -> Operation[D, int]:
+        """How many items `send()` would answer: read and paid for in the same way, but not sent over the line.
+
+        They are sent where the type or the time of an item stands in a key of the index, and after `hydrate()`.
+        """
+        return Ending(self._scope, self._count_plan, self._count_request)
+
+    def page(self, cursor: str | None = None, /) -> Operation[D, Page[M]]:
+        """One page: `limit` items, or what one request brings; *cursor* is the `next` of the page before.
+
+        A request that brings nothing is followed by another, so that only the last page is empty, or one that
+        `max_pages` ended. Needs `connect(cursor_key=...)`, without which it is a RequestError. CursorError for a cursor
+        that was changed, is too old, or belongs to another table, index, key, range, filter or direction.
+        """
+        keys = self._runtime.cursor_keys
+        if keys is None:
+            msg = (
+                f"{self._what}: page() gives and takes cursors, which need a secret: write "
+                f"connect(..., cursor_key=...), or iterate, which needs none"
+            )
+            raise RequestError(msg)
+        return Ending(
+            self._scope,
+            lambda: self._page_plan(keys, cursor),
+            lambda moment: self._page_request(keys, cursor, moment),
+        )
+
+    def pages(self) -> Stream[D, Page[M]]:
+        """Page after page as they come, without empty ones; `limit` bounds the items of all together.
+
+        Their `next` is None throughout if `connect()` had no `cursor_key=`.
+        """
+        return Pages(self._scope, self._emitting_pages)
+
+    def _at_most(self, n: int) -> Self:
+        return self._copy(_limit=n if self._limit is None else min(n, self._limit), _ahead=False)
+
+    def _ending(self, reading: Reading[D, M], end: Callable[[list[M]], R]) -> Operation[D, R]:
+        def plan() -> Plan[R]:
+            found = yield from reading._plan()
+            return end(found)
+
+        return Ending(self._scope, plan, reading._first_request)
+
+    def _only(self, found: list[M]) -> M:
+        if not found:
+            msg = f"{self._what}: there is no such item"
+            raise ItemNotFound(msg, entity=self._scope.entity.cls, key=self._values)
+        if len(found) > 1:
+            msg = f"{self._what}: one() found several items: use first(), or say more of the key"
+            raise SeveralItems(msg, entity=self._scope.entity.cls, key=self._values)
+        return found[0]
+
+    def _count_plan(self) -> Plan[int]:
+        if self._hydrated:
+            found_whole = yield from self._plan()
+            return len(found_whole)
+        source = self._source(self._runtime.moment(), counting=True)
+        if source is None:
+            return 0
+        pager = self._pager(source, ahead=self._ahead)
+        total, left = 0, self._limit
+        while left is None or left > 0:
+            found = yield from pager.next_page(left)
+            if found is None:
+                break
+            total += found.count if left is None else min(found.count, left)
+            left = None if left is None else left - found.count
+        return total
+
+    def _count_request(self, moment: Moment) -> Call | None:
+        source = self._source(moment, counting=not self._hydrated)
+        return None if source is None else self._pager(source).first_call(self._limit)
+
+    def _emitting_pages(self) -> Generator[Any, Any, Any]:
+        moment = self._runtime.moment()
+        source = self._source(moment)
+        if source is None:
+            return
+        keys = self._runtime.cursor_keys
+        pager = self._pager(source, ahead=self._ahead)
+        left = self._limit
+        skipped = 0
+        while left is None or left > 0:
+            found = yield from pager.next_page(left)
+            if found is None:
+                return
+            values, rest = yield from self._taken(found.items, left)
+            skipped += found.skipped
+            if left is not None:
+                left -= len(values)
+            if values:
+                start = self._start_after(found, rest)
+                sealed = None if start is None or keys is None else keys.seal(start, source.binding, now=moment.now)
+                yield Emit([Page(values, sealed, skipped)])
+                skipped = 0
+
+    def _page_plan(self, keys: CursorKeys, cursor: str | None) -> Plan[Page[M]]:
+        moment = self._runtime.moment()
+        source = self._source(moment)
+        if source is None:
+            return Page([], None)
+        pager = self._pager(source, self._opened(keys, cursor, source, moment))
+        values: list[M] = []
+        skipped = 0
+        start: Item | None = None
+        while True:
+            left = None if self._limit is None else self._limit - len(values)
+            found = yield from pager.next_page(left)
+            if found is None:
+                break
+            taken, rest = yield from self._taken(found.items, left)
+            values += taken
+            skipped += found.skipped
+            start = self._start_after(found, rest)
+            if start is None or (values if self._limit is None else len(values) == self._limit):
+                break
+        sealed = None if start is None else keys.seal(start, source.binding, now=moment.now)
+        return Page(values, sealed, skipped)
+
+    def _page_request(self, keys: CursorKeys, cursor: str | None, moment: Moment) -> Call | None:
+        source = self._source(moment)
+        if source is None:
+            return None
+        start = self._opened(keys, cursor, source, moment)
+        return self._pager(source, start).first_call(self._limit)
+
+    def _opened(self, keys: CursorKeys, cursor: str | None, source: Source, moment: Moment) -> Item | None:
+        return None if cursor is None else keys.open(cursor, source.binding, now=moment.now)
+
+    def _start_after(self, found: Found, rest: list[Item]) -> Item | None:
+        """Where reading goes on if these items of a page are left: after the last one that was taken."""
+        if not rest:
+            return found.next_start
+        last = found.items[-len(rest) - 1]
+        return {name: last[name] for name in self._target.start_attributes}
+
+    # ---- what sources are made of
+
+    def _completed(
+        self, operation: str, params: dict[str, Any], compiler: Compiler, moment: Moment, *, counting: bool
+    ) -> Source:
+        """The requests of these params, filtered and projected; *compiler* has the key condition's names and values."""
+        hiding: tuple[list[str], str | None] = self._hiding(compiler, moment)
+        text = compiler.condition([*hiding[0], *self._filters])
+        if text is not None:
+            params["FilterExpression"] = text
+        binding = _binding(operation, params, compiler.placeholders(), hiding[1])
+        if counting:
+            if self._hides_at_server:
+                params["Select"] = "COUNT"
+        elif self._projection is not None:
+            params["ProjectionExpression"] = self._projection.text(compiler, self._target.start_attributes)
+        else:
+            self._check_whole()
+        params |= compiler.placeholders()
+        if self._consistent:
+            params["ConsistentRead"] = True
+        entity: Entity[Any] = self._scope.entity
+        now = None if self._expired_included else self._scope.expiry(moment)
+
+        def shows(item: Item) -> bool:
+            return entity.claims(item) and (now is None or not entity.is_expired(item, now))
+
+        return Source(Call(operation, params), self._what, shows, bool(self._filters), binding)
+
+    def _hiding(self, compiler: Compiler, moment: Moment) -> tuple[list[str], str | None]:
+        """The filters for what is no item of this class or has expired, and the placeholder of the time in them.
+
+        A filter must not name a key attribute: what stands in one is left out after it came.
+        """
+        entity: Entity[Any] = self._scope.entity
+        keys = self._target.attributes
+        texts: list[str] = []
+        discriminator = entity.layout.discriminator
+        if discriminator is not None and discriminator not in keys:
+            name = compiler.name(discriminator)
+            values = [compiler.value({"S": each}) for each in (entity.name, *entity.aliases)]
+            text = f"{name} = {values[0]}" if len(values) == 1 else f"{name} IN ({', '.join(values)})"
+            texts.append(f"({text} OR attribute_not_exists({name}))" if entity.untyped else text)
+        now = None if self._expired_included else self._scope.expiry(moment)
+        if now is None or entity.ttl_attribute is None or entity.ttl_attribute in keys:
+            return texts, None
+        clock = compiler.value({"N": str(now)})
+        # no number there is never over, as NOT says and > would not
+        texts.append(f"NOT {compiler.name(entity.ttl_attribute)} <= {clock}")
+        return texts, clock
+
+    @property
+    def _hides_at_server(self) -> bool:
+        """Whether all that is left out is left out by the service, so that it can count."""
+        entity, keys = self._scope.entity, self._target.attributes
+        ttl = None if self._expired_included else entity.ttl_attribute
+        return entity.layout.discriminator not in keys and (ttl is None or ttl not in keys)
+
+    # ---- checks
+
+    def _positive(self, n: object, step: str) -> int:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            shown = repr(n) if isinstance(n, int) else type(n).__name__
+            msg = f"{self._what}: {step}() takes an int from 1 on; got {shown}"
+            raise RequestError(msg)
+        return n
+
+    def _check_filter(self, condition: Condition) -> None:
+        """Raise RequestError for a field that a filter cannot see here."""
+        entity, compiler = self._scope.entity, Compiler(self._scope.entity)
+        for reference in condition.fields():
+            name = compiler.resolve(reference).field
+            field = entity.shape.by_name[name]
+            owner = f"{entity.cls.__qualname__}.{name}"
+            keys = [attribute for attribute in field.read_from if attribute in self._target.attributes]
+            if keys:
+                msg = (
+                    f"{self._what}: {owner} is stored as {keys[0]!r}, a key attribute of {self._target.words}, which "
+                    f"no filter may name: give it to query() or range()"
+                )
+                raise RequestError(msg)
+            missing = self._target.missing(field.read_from)
+            if missing:
+                msg = (
+                    f"{self._what}: {self._target.words} does not hold {missing[0]!r}, so that no filter can see "
+                    f"{owner}: project it in the index, or filter what was read"
+                )
+                raise RequestError(msg)
+
+    def _check_whole(self) -> None:
+        """Raise RequestError where the items of an index are no whole entities."""
+        if self._hydrated:
+            return
+        shape = self._scope.entity.shape
+        stored = [name for field in shape.fields if field.stored and not field.extras for name in field.read_from]
+        missing = self._target.missing(tuple(stored))
+        partial = self._target.index is not None and self._target.index.projection != "ALL"
+        if missing or (partial and shape.extras):
+            what = ", ".join(map(repr, missing)) or "attributes of no field"
+            msg = (
+                f"{self._what}: {self._target.words} does not hold {what}, so that its items are no whole "
+                f"{self._scope.entity.cls.__qualname__}: add hydrate(), which reads them from the table, or project()"
+            )
+            raise RequestError(msg)
+
+
+def _first(found: list[M]) -> M | None:
+    return found[0] if found else None
+
+
+def _binding(operation: str, params: dict[str, Any], placeholders: dict[str, Any], clock: str | None) -> bytes:
+    """What a cursor belongs to: all of the request but for the time, and what it wants of the items."""
+    values = {
+        placeholder: wire
+        for placeholder, wire in placeholders.get("ExpressionAttributeValues", {}).items()
+        if placeholder != clock
+    }
+    bound = [operation, params, placeholders.get("ExpressionAttributeNames", {}), values]
+    return hashlib.sha256(json.dumps(bound, sort_keys=True, default=_plain).encode()).digest()
+
+
+def _plain(value: object) -> Any:
+    """What JSON has no word for, in one text each."""
+    return {"bytes": bytes(value).hex()} if isinstance(value, (bytes, bytearray)) else repr(value)
