@@ -44,7 +44,8 @@ class Answer:
     """How a write's sending ended: a reply, a failed condition, or an unreadable word of success.
 
     *seen* is the item that came with a failed condition, or that was *asked* for then, unless it stayed *unread*;
-    *lost* is the last attempt before that may have been applied. *calls* are the different requests that the write was sent as, the last one last.
+    *lost* is the last attempt before that may have been applied. *calls* are the different requests that the write was
+    sent as, the last one last.
     """
 
     reply: Reply | None

@@ -223,8 +223,8 @@ def test_unknown_says_what_was_lost_and_what_to_do() -> None:
     failed.__cause__ = ConnectionResetError("botocore's own")
     error = drive(plan_of_kind("add"), failed).error
     assert str(error) == (
-        "update of View page='p': the answer was lost (ConnectionClosedError: closed), so the write may or may not have "
-        "been applied: read the item before you repeat it"
+        "update of View page='p': the answer was lost (ConnectionClosedError: closed), so the write may or may not "
+        "have been applied: read the item before you repeat it"
     )
     assert error is not None
     assert error.__cause__ is failed.__cause__
