@@ -69,8 +69,9 @@ class Index:
 class GlobalIndex:
     """A global secondary index of a table.
 
-    *pk* and *sk* name its key attributes, up to four each; `f"{name}pk"` and `f"{name}sk"` unless said otherwise, and
-    `sk=()` for none. *projection* is "ALL", "KEYS_ONLY" or the names of the attributes that it holds besides keys.
+    *pk* and *sk* name its key attributes, up to four each; None stands for `f"{name}pk"` and `f"{name}sk"`. An index
+    without sort key has `sk=()`: that None means none is said of a `Table` only. *projection* is "ALL", "KEYS_ONLY" or
+    the names of the attributes that it holds besides keys.
     """
 
     name: str

@@ -82,8 +82,10 @@ class Transaction(Attempt[D, Transacted, Failures]):
         Up to 36 characters. Another request under the same token is a ServiceError with the code
         IdempotentParameterMismatchException.
         """
-        if not 1 <= len(token) <= LONGEST_TOKEN:
-            msg = f"a transaction's token has 1 to {LONGEST_TOKEN} characters; got {len(token)}"
+        given: Any = token
+        if not isinstance(given, str) or not 1 <= len(given) <= LONGEST_TOKEN:
+            found = len(given) if isinstance(given, str) else type(given).__name__
+            msg = f"a transaction's token has 1 to {LONGEST_TOKEN} characters; got {found}"
             raise RequestError(msg)
         return self._copy(_token=token, _first=[])
 

@@ -17,7 +17,8 @@ _TABLE_NAME = re.compile(r"[A-Za-z0-9_.-]{3,255}\Z")
 
 def check_table_name(name: str) -> None:
     """Raise RequestError for a name that DynamoDB does not take."""
-    if not _TABLE_NAME.match(name):
+    given: Any = name
+    if not isinstance(given, str) or not _TABLE_NAME.match(given):
         msg = f"{name!r} is no table name: 3 to 255 letters, digits, dots, dashes and underscores"
         raise RequestError(msg)
 
