@@ -1,4 +1,4 @@
-"""Write each recipe's plain form from its asyncio form in `aio/`, so that both are one source.
+"""Write the plain form of each recipe, and of its test, from the asyncio form in `aio/`, so that both are one source.
 
 `python recipes/write_sync.py` writes them, and `--check` only says whether they are as they would be written.
 Needs ruff, which formats what it writes.
@@ -43,7 +43,7 @@ _IMPORT = re.compile(r"^import asyncio\n", re.MULTILINE)
 
 
 def as_sync(text: str) -> str:
-    """The plain form of a module that is written for asyncio; every line stays in its place but for imports."""
+    """The plain form of a module that is written for asyncio; lines that end with `# asyncio only` are left out."""
     lines = text.splitlines(keepends=True)
     # from the end, so that what comes before stays where its token says
     for token in reversed(list(tokenize.generate_tokens(io.StringIO(text).readline))):
@@ -56,7 +56,8 @@ def as_sync(text: str) -> str:
         if token.string in {"async", "await"}:
             new = old[:start] + old[start:].removeprefix(f"{token.string} ")
         lines[first - 1 : last] = new.splitlines(keepends=True)
-    plain = _DOTTED_NAME.sub(lambda found: _DOTTED[found[0]], "".join(lines))
+    kept = "".join(line for line in lines if not line.rstrip().endswith("# asyncio only"))
+    plain = _DOTTED_NAME.sub(lambda found: _DOTTED[found[0]], kept)
     wanted = [name for name in ("threading", "time") if re.search(rf"\b{name}\.", plain)]
     missing = [name for name in wanted if not re.search(rf"^import {name}$", plain, re.MULTILINE)]
     return _IMPORT.sub("".join(f"import {name}\n" for name in missing), plain)
@@ -85,13 +86,14 @@ def _formatted(text: str, path: Path) -> str:
 def main(arguments: list[str]) -> int:
     """Write all plain forms, or check them; answers the exit code."""
     stale: list[str] = []
-    for source in sorted((HERE / "aio").glob("*.py")):
-        target = HERE / source.name
+    for source in sorted((HERE / "aio").rglob("*.py")):
+        target = HERE / source.relative_to(HERE / "aio")
         text = _formatted(as_sync(source.read_text(encoding="utf-8")), target)
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
-        stale.append(source.name)
+        stale.append(str(target.relative_to(HERE)))
         if "--check" not in arguments:
+            target.parent.mkdir(exist_ok=True)
             target.write_text(text, encoding="utf-8")
     if not stale:
         return 0

@@ -21,6 +21,7 @@ from recipes.write_sync import as_sync
             "import time\n\ntime.sleep(time.time())\n",
         ),
         ("from recipes.aio.hilo import Block", "from recipes.hilo import Block"),
+        ("x = 1\ny = asyncio.gather  # asyncio only\nz = 2\n", "x = 1\nz = 2\n"),
         ("awaited = Asynchronous", "awaited = Asynchronous"),
     ],
 )
