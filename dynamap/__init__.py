@@ -3,6 +3,7 @@
 from dynamap.backoff import deadline
 from dynamap.codec import Attribute, EpochMillis, EpochSeconds, Extras, Normalize
 from dynamap.errors import (
+    BatchIncomplete,
     ConditionFailed,
     ConflictingUpdate,
     CursorError,
@@ -38,6 +39,7 @@ from dynamap.operations import (
     Check,
     Delete,
     Get,
+    GetMany,
     IndexView,
     ItemKey,
     Operation,
@@ -63,6 +65,7 @@ __all__ = [
     "Applied",
     "Async",
     "Attribute",
+    "BatchIncomplete",
     "Check",
     "Condition",
     "ConditionFailed",
@@ -81,6 +84,7 @@ __all__ = [
     "Failures",
     "Field",
     "Get",
+    "GetMany",
     "GlobalIndex",
     "IncompleteUpsert",
     "Index",

@@ -16,6 +16,7 @@ DynamapError
 ├─ OutcomeUnknown             the write may or may not have been applied
 ├─ Throttled
 ├─ DeadlineExceeded
+├─ BatchIncomplete            a part of a batch could not be done; `left` says which
 └─ ServiceError               anything else the service says
 """
 
@@ -28,6 +29,7 @@ from typing import Any, Literal, TypeVar
 from dynamap.markers import Write
 
 __all__ = [
+    "BatchIncomplete",
     "ConditionFailed",
     "Conflict",
     "ConflictingUpdate",
@@ -122,7 +124,10 @@ class ItemTooLarge(RequestError):
 
 
 class UnguardedWrite(RequestError):
-    """A keyed write of a versioned type that says neither `if_version(n)` nor `ignore_version()`."""
+    """A write of a versioned type that does not say what it knows of the version.
+
+    A keyed one says `if_version(n)` or `ignore_version()`, a batch `unversioned=True`.
+    """
 
 
 class IncompleteUpsert(RequestError):
@@ -264,9 +269,13 @@ class TransactionCanceled(DynamapError):
 
 
 class OutcomeUnknown(DynamapError):
-    """The service's answer was lost; `applied` is True if the write is known to be stored, None if nothing is known."""
+    """The service's answer was lost; `applied` is True if the write is known to be stored, None if nothing is known.
+
+    `left` are the items of `put_many`, or the keys of `delete_many`, that are not known to be written or deleted.
+    """
 
     applied: Literal[True] | None = None
+    left: tuple[Any, ...] = ()
 
 
 class Throttled(DynamapError):
@@ -275,6 +284,18 @@ class Throttled(DynamapError):
 
 class DeadlineExceeded(DynamapError):
     """The time of `dynamap.deadline` is over; nothing is in flight and nothing was written by the last operation."""
+
+
+class BatchIncomplete(DynamapError):
+    """A part of a batch was given up, after as many repeats as there may be; the message says why, and what is `left`.
+
+    `left` are keys or, of `put_many`, items, in their order; pass them to the same method again. All else that was
+    taken from the iterable is done, and nothing is in flight. `answered` are the answers of `get_many(...).send()` to
+    the keys before them; a loop has had those already.
+    """
+
+    left: tuple[Any, ...] = ()
+    answered: tuple[Any, ...] = ()
 
 
 class ServiceError(DynamapError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, overload
 
@@ -14,11 +14,15 @@ from dynamap.model import Entity
 from dynamap.operations import (
     Check,
     Delete,
+    DeleteMany,
     Get,
+    GetMany,
     Guard,
     IndexView,
     ItemKey,
+    Operation,
     Put,
+    PutMany,
     Query,
     Scope,
     Update,
@@ -99,6 +103,31 @@ class Repository(Generic[D, M]):
     def check(self, **key: object) -> Check[D, M]:
         """A condition on an item that a transaction does not change; only `store.transact(...)` sends it."""
         return Check(self._scope, self._scope.filled(key))
+
+    def get_many(self, keys: Iterable[M | ItemKey[M] | Mapping[str, Any]], /) -> GetMany[D, M]:
+        """Read any number of items, answered in the order of the keys, with None for those that are not there.
+
+        Keys are `key(...)`, dicts of all key fields, or instances. Iterate it, or `send()` it for a list.
+        """
+        return GetMany(self._scope, keys)
+
+    def put_many(self, items: Iterable[M], /, *, unversioned: bool = False) -> Operation[D, None]:
+        """Create or replace any number of items, without conditions.
+
+        Of a versioned type only if *unversioned* says so: UnguardedWrite otherwise. See `PutMany` for what happens to
+        items with the same key, to mistakes on the way and to lost answers.
+        """
+        return PutMany[D, M](self._scope, items, unversioned=unversioned)
+
+    def delete_many(
+        self, keys: Iterable[M | ItemKey[M] | Mapping[str, Any]], /, *, unversioned: bool = False
+    ) -> Operation[D, None]:
+        """Delete any number of items, without conditions; those that are not there are fine.
+
+        Keys are `key(...)`, dicts of all key fields, or instances. Of a versioned type only if *unversioned* says so:
+        UnguardedWrite otherwise.
+        """
+        return DeleteMany[D, M](self._scope, keys, unversioned=unversioned)
 
     def bind(self, **key: object) -> Repository[D, M]:
         """The same items, but only those with these key fields, which need not be given any more.

@@ -1,6 +1,8 @@
 """Operations: frozen builders, one file each, and what they share."""
 
 from dynamap.operations.base import Applied, Attempt, Operation, Refused, Runtime, Scope, Stores
+from dynamap.operations.batch_get import GetMany
+from dynamap.operations.batch_write import DeleteMany, PutMany
 from dynamap.operations.check import Check
 from dynamap.operations.cursors import CursorKeys, cursor_keys
 from dynamap.operations.delete import Delete, DeleteReturning
@@ -23,14 +25,17 @@ __all__ = [
     "Check",
     "CursorKeys",
     "Delete",
+    "DeleteMany",
     "DeleteReturning",
     "Get",
+    "GetMany",
     "Guard",
     "IndexView",
     "ItemKey",
     "Operation",
     "Page",
     "Put",
+    "PutMany",
     "PutReturning",
     "Query",
     "Readable",

@@ -1,0 +1,265 @@
+"""What operations on many items share: what they are given, how often they ask again, and when they stop."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from typing import Any, Final, Generic, TypeVar
+
+from dynamap.backoff import RETRY_COST, full_jitter, time_left
+from dynamap.errors import (
+    DeadlineExceeded,
+    DynamapError,
+    RequestError,
+    ServiceError,
+    Throttled,
+    TransactionConflict,
+)
+from dynamap.operations.base import Runtime, Scope
+from dynamap.operations.item_key import ItemKey
+from dynamap.plan import Item, Plan, Sleep
+
+__all__ = [
+    "MOST_PLACES",
+    "Given",
+    "Rounds",
+    "Stop",
+    "annotate",
+    "check_model",
+    "check_time",
+    "identity_of",
+    "key_of",
+    "located",
+    "reason",
+    "shown",
+    "unless_stopped",
+]
+
+M = TypeVar("M")
+R = TypeVar("R")
+T = TypeVar("T")
+
+# what may be read for one request: of one key over and over, no number of others would ever be there
+MOST_PLACES: Final = 1000
+
+_MOST_ROUNDS = 10
+_BASE = 0.05
+_CAP = 5.0
+
+
+# ---- what is given
+
+
+class Given(Generic[T]):
+    """The keys or items of a batch; an iterator can be read but once, by whichever copy of the builder is sent."""
+
+    def __init__(self, things: Iterable[T], model: type[Any], what: str, noun: str) -> None:
+        given: object = things
+        single = isinstance(given, (str, bytes, bytearray, Mapping, ItemKey, model))
+        if single or not isinstance(given, Iterable):
+            hint = "put it in a list" if single else "collect it in a list first"
+            msg = f"{what} takes {noun}s as a list or another iterable; got {type(given).__name__}: {hint}"
+            raise RequestError(msg)
+        self._things = things
+        self._what = what
+        self._iterator: Iterator[T] | None = None
+        iterator = iter(things)
+        if iterator is things:
+            self._iterator = iterator
+        self._seen: deque[T] = deque()
+        self._begun = False
+
+    def begin(self) -> Iterator[T]:
+        """All of them, from the first on. Raises RequestError for an iterator that was read before."""
+        if self._iterator is None:
+            return iter(self._things)
+        self._check_unread()
+        self._begun = True
+        return self._rest(self._iterator)
+
+    def peek(self) -> Iterator[T]:
+        """The same to look at: they are still there afterwards."""
+        if self._iterator is None:
+            yield from self._things
+            return
+        self._check_unread()
+        yield from tuple(self._seen)
+        for thing in self._iterator:
+            self._seen.append(thing)
+            yield thing
+
+    def _rest(self, iterator: Iterator[T]) -> Iterator[T]:
+        while self._seen:
+            yield self._seen.popleft()
+        yield from iterator
+
+    def _check_unread(self) -> None:
+        if self._begun:
+            msg = (
+                f"{self._what}: it was given an iterator, which was read when it was sent: make it of a list to send "
+                f"it again"
+            )
+            raise RequestError(msg)
+
+
+def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
+    """The key fields and the key that something stands for. Raises RequestError or KeyValueError."""
+    entity = scope.entity
+    if isinstance(given, ItemKey):
+        owner: Any = given.entity
+        if owner is not entity.cls:
+            msg = f"this is a key of {owner.__qualname__}, not of {entity.cls.__qualname__}"
+            raise RequestError(msg)
+        values = scope.filled(given.values)
+    elif type(given) is entity.cls:
+        instance: Any = given
+        scope.check_instance(instance)
+        values = entity.key_values(instance)
+    elif isinstance(given, Mapping):
+        fields: Any = given
+        values = scope.filled(fields)
+    else:
+        msg = (
+            f"a key is key(...) of the repository, an instance of {entity.cls.__qualname__}, or a dict of its key "
+            f"fields ({', '.join(entity.key_fields) or 'it has none'}); got {type(given).__name__}"
+        )
+        raise RequestError(msg)
+    return values, entity.key(values)
+
+
+def check_model(scope: Scope[M], given: object) -> M:
+    """The instance, if it is one of the class. Raises RequestError."""
+    cls = scope.entity.cls
+    if type(given) is not cls:
+        msg = f"it takes instances of {cls.__qualname__}; got {type(given).__name__}"
+        raise RequestError(msg)
+    instance: Any = given
+    scope.check_instance(instance)
+    checked: M = instance
+    return checked
+
+
+def identity_of(scope: Scope[Any], item: Mapping[str, Mapping[str, Any]]) -> tuple[Any, ...]:
+    """What two keys of one item share, from its key or the whole of it; numbers by value, as the service compares."""
+    identity: list[Any] = []
+    for key in scope.entity.layout.keys:
+        kind, value = next(iter(item[key.name].items()))
+        identity.append(Decimal(value) if kind == "N" else value)
+    return tuple(identity)
+
+
+# ---- messages
+
+
+def shown(values: Mapping[str, Any]) -> str:
+    """A key in words."""
+    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "the only one"
+
+
+def reason(error: DynamapError) -> str:
+    """Why a request of many was given up, in words: what else its error says is about that request alone."""
+    if isinstance(error, Throttled):
+        return "the service kept refusing for load"
+    if isinstance(error, TransactionConflict):
+        return "transactions kept items busy"
+    if isinstance(error, DeadlineExceeded):
+        return "the deadline is over"
+    if isinstance(error, ServiceError):
+        return f"{error.code}: {error.message}"
+    return str(error)
+
+
+def located(error: DynamapError, what: str, noun: str, position: int, after: str = "") -> DynamapError:
+    """The same error, with the place in the iterable that it is about; *after* is what became of those before."""
+    made = type(error)(f"{what}, {noun} {position:,}: {error}{after}", **error.__dict__)
+    made.__cause__ = error
+    return made
+
+
+def annotate(error: BaseException, note: str) -> None:
+    """Add a line to somebody else's error, which tracebacks show from Python 3.11 on."""
+    notes: list[str] = getattr(error, "__notes__", [])
+    error.__dict__["__notes__"] = [*notes, note]
+
+
+# ---- asking again
+
+
+class Rounds:
+    """What the service leaves undone it is asked again, as long as it does some of it.
+
+    The pauses grow, and the bucket is drawn on, while nothing is done; every progress begins anew.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._count = 0
+        self._taken = 0.0
+
+    def pause(self, *, progressed: bool) -> Sleep | None:
+        """The pause before the next round, None if there may be none."""
+        if progressed:
+            self.succeeded()
+            self._count = 0
+        self._count += 1
+        if self._count >= _MOST_ROUNDS or not self._runtime.bucket.take(RETRY_COST):
+            return None
+        self._taken = RETRY_COST
+        pause = full_jitter(self._count, base=_BASE, cap=_CAP, random=self._runtime.random)
+        left = time_left(self._runtime.monotonic)
+        return Sleep(pause if left is None else min(pause, left))
+
+    def succeeded(self) -> None:
+        """Give back what the last round took."""
+        self._runtime.bucket.give(self._taken)
+        self._taken = 0.0
+
+    def given_up(self, what: str, count: int) -> Throttled:
+        """The error that there may be no further round."""
+        msg = (
+            f"{what}: the service answered and left {count} undone, {self._count} times in a row without progress or "
+            f"with no repeats to spare: spread the load or raise the capacity"
+        )
+        return Throttled(msg)
+
+
+def check_time(runtime: Runtime, what: str, done: str) -> None:
+    """Raise DeadlineExceeded when the time is over before anything was taken from the iterable."""
+    left = time_left(runtime.monotonic)
+    if left is not None and left <= 0:
+        msg = f"{what}: the deadline is over, and nothing was {done}"
+        raise DeadlineExceeded(msg)
+
+
+# ---- stopping
+
+
+class Stop:
+    """Says to spawned plans that nobody waits for them any more."""
+
+    __slots__ = ("requested",)
+
+    def __init__(self) -> None:
+        self.requested = False
+
+
+def unless_stopped(plan: Plan[R], stop: Stop) -> Plan[R | None]:
+    """The plan, up to the command at which it is stopped; a call that is under way is not interrupted."""
+    reply: Any = None
+    error: Exception | None = None
+    try:
+        while not stop.requested:
+            try:
+                command = plan.send(reply) if error is None else plan.throw(error)
+            except StopIteration as end:
+                result: R = end.value
+                return result
+            reply = error = None
+            try:
+                reply = yield command
+            except Exception as raised:  # noqa: BLE001 - the plan decides
+                error = raised
+    finally:
+        plan.close()
+    return None
