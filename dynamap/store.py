@@ -16,7 +16,18 @@ from dynamap.drivers import AsyncDriver, ClientOptions, Interceptor, SyncDriver
 from dynamap.errors import RequestError
 from dynamap.markers import Async, D, Sync, Write
 from dynamap.model import Table
-from dynamap.operations import CursorKeys, Runtime, Scope, Transaction, create_table, cursor_keys, delete_table
+from dynamap.operations import (
+    CursorKeys,
+    Operation,
+    Readable,
+    Runtime,
+    Scope,
+    TransactGet,
+    Transaction,
+    create_table,
+    cursor_keys,
+    delete_table,
+)
 from dynamap.repository import KeyedRepository, Repository
 from dynamap.schema import check_table_name, create_params
 
@@ -24,6 +35,14 @@ __all__ = ["Store", "connect", "connect_async", "intercepted"]
 
 K = ParamSpec("K")
 M = TypeVar("M")
+T1 = TypeVar("T1")
+T2 = TypeVar("T2")
+T3 = TypeVar("T3")
+T4 = TypeVar("T4")
+T5 = TypeVar("T5")
+T6 = TypeVar("T6")
+T7 = TypeVar("T7")
+T8 = TypeVar("T8")
 
 
 class Store(Generic[D]):
@@ -79,6 +98,70 @@ class Store(Generic[D]):
     def transact(self, *operations: Write[D, object]) -> Transaction[D]:
         """Several writes, all or nothing, over every table that the same client reaches."""
         return Transaction(self._runtime, operations)
+
+    @overload
+    def transact_get(self, a: Readable[D, T1], /) -> Operation[D, tuple[T1]]: ...
+    @overload
+    def transact_get(self, a: Readable[D, T1], b: Readable[D, T2], /) -> Operation[D, tuple[T1, T2]]: ...
+    @overload
+    def transact_get(
+        self, a: Readable[D, T1], b: Readable[D, T2], c: Readable[D, T3], /
+    ) -> Operation[D, tuple[T1, T2, T3]]: ...
+    @overload
+    def transact_get(
+        self, a: Readable[D, T1], b: Readable[D, T2], c: Readable[D, T3], d: Readable[D, T4], /
+    ) -> Operation[D, tuple[T1, T2, T3, T4]]: ...
+    @overload
+    def transact_get(
+        self, a: Readable[D, T1], b: Readable[D, T2], c: Readable[D, T3], d: Readable[D, T4], e: Readable[D, T5], /
+    ) -> Operation[D, tuple[T1, T2, T3, T4, T5]]: ...
+    @overload
+    def transact_get(
+        self,
+        a: Readable[D, T1],
+        b: Readable[D, T2],
+        c: Readable[D, T3],
+        d: Readable[D, T4],
+        e: Readable[D, T5],
+        f: Readable[D, T6],
+        /,
+    ) -> Operation[D, tuple[T1, T2, T3, T4, T5, T6]]: ...
+    @overload
+    def transact_get(
+        self,
+        a: Readable[D, T1],
+        b: Readable[D, T2],
+        c: Readable[D, T3],
+        d: Readable[D, T4],
+        e: Readable[D, T5],
+        f: Readable[D, T6],
+        g: Readable[D, T7],
+        /,
+    ) -> Operation[D, tuple[T1, T2, T3, T4, T5, T6, T7]]: ...
+    @overload
+    def transact_get(
+        self,
+        a: Readable[D, T1],
+        b: Readable[D, T2],
+        c: Readable[D, T3],
+        d: Readable[D, T4],
+        e: Readable[D, T5],
+        f: Readable[D, T6],
+        g: Readable[D, T7],
+        h: Readable[D, T8],
+        /,
+    ) -> Operation[D, tuple[T1, T2, T3, T4, T5, T6, T7, T8]]: ...
+    @overload
+    def transact_get(self, *gets: Readable[D, T1]) -> Operation[D, tuple[T1, ...]]: ...
+    def transact_get(self, *gets: Any) -> Any:
+        """Several gets at one moment, over every table that the same client reaches; answers a tuple in their order.
+
+        Always strongly consistent, at twice the price of strong reads. Raises RequestError for what is no get of this
+        client and for two gets of one item, LimitExceeded for more than 100; ItemNotFound names the get that was
+        `required()`, and TransactionConflict says that writers kept the items busy.
+        """
+        made: TransactGet[D, Any] = TransactGet(self._runtime, gets)
+        return made
 
     def _intercepted(self, interceptor: Interceptor) -> Store[D]:
         driver: Any = self._runtime.driver

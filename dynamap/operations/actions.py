@@ -15,7 +15,7 @@ from dynamap.operations.base import Runtime
 from dynamap.operations.guards import Guard
 from dynamap.plan import Item
 
-__all__ = ["LONGEST_TOKEN", "Action", "check_actions", "checked_write"]
+__all__ = ["LONGEST_TOKEN", "MOST_ACTIONS", "Action", "check_actions", "checked_write", "item_identity"]
 
 MOST_ACTIONS = 100
 LONGEST_TOKEN = 36
@@ -47,13 +47,18 @@ class Action:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What two actions on one item share; numbers by value, as the service compares them."""
-        parts = [
-            (name, kind, Decimal(value) if kind == "N" else value)
-            for name, wire in self.key.items()
-            for kind, value in wire.items()
-        ]
-        return (self.params["TableName"], *parts)
+        """What two actions on one item share."""
+        return item_identity(self.params["TableName"], self.key)
+
+
+def item_identity(table_name: str, key: Item) -> tuple[Any, ...]:
+    """What two requests about one item share; numbers by value, as the service compares them."""
+    parts = [
+        (name, kind, Decimal(value) if kind == "N" else value)
+        for name, wire in key.items()
+        for kind, value in wire.items()
+    ]
+    return (table_name, *parts)
 
 
 def checked_write(position: int, operation: object, runtime: Runtime) -> Any:

@@ -32,7 +32,12 @@ def explain(call: Call) -> str:
         parts = [Call(_named(kind), params) for item in call.params["TransactItems"] for kind, params in item.items()]
         head = f"TransactWriteItems of {len(parts)}, at twice the write units of each"
         return "\n".join([head, *(f"  {line}" for part in parts for line in explain(part).split("\n"))])
-    lines = [f"{call.operation} on {call.params['TableName']}"]
+    if call.operation == "TransactGetItems":
+        gets = [Call("GetItem", {**item["Get"], "ConsistentRead": True}) for item in call.params["TransactItems"]]
+        head = f"TransactGetItems of {len(gets)}, at twice the read units of each"
+        return "\n".join([head, *(f"  {line}" for get in gets for line in explain(get).split("\n"))])
+    index = f", index {call.params['IndexName']}" if "IndexName" in call.params else ""
+    lines = [f"{call.operation} on {call.params['TableName']}{index}"]
     lines += [f"  {label:<10} {text}" for label, text in _rows(call)]
     return "\n".join(lines)
 
@@ -50,6 +55,9 @@ def _rows(call: Call) -> Iterator[tuple[str, str]]:
     for parameter, label in _EXPRESSIONS.items():
         if parameter in params:
             yield label, _restored(params[parameter], params)
+    order = _order(call)
+    if order:
+        yield "order", order
     answers = params.get("ReturnValues", "NONE")
     if answers != "NONE":
         yield "answers", answers
@@ -61,6 +69,22 @@ def _rows(call: Call) -> Iterator[tuple[str, str]]:
     ]
     if sizes:
         yield "limits", f"{', '.join(sizes)} of {_MOST_BYTES:,} bytes"
+
+
+def _order(call: Call) -> str:
+    """Which items of a query are read, and from which end on."""
+    params = call.params
+    if call.operation not in ("Query", "Scan"):
+        return ""
+    parts = ["from the last key to the first"] if params.get("ScanIndexForward") is False else []
+    if "ExclusiveStartKey" in params:
+        start = ", ".join(f"{_name(name)} = {_value(wire)}" for name, wire in params["ExclusiveStartKey"].items())
+        parts.append(f"after {start}")
+    if "Limit" in params:
+        parts.append(f"{params['Limit']:,} items at most")
+    if params.get("Select") == "COUNT":
+        parts.append("counted only")
+    return ", ".join(parts)
 
 
 def _restored(text: str, params: Mapping[str, Any]) -> str:
@@ -101,6 +125,11 @@ def _capacity(call: Call) -> str:
         if params.get("ConsistentRead"):
             return "1 read unit for each 4 KB of the item (strongly consistent)"
         return "half a read unit for each 4 KB of the item (eventually consistent)"
+    if call.operation in ("Query", "Scan"):
+        what = "what the keys select" if call.operation == "Query" else "what is read"
+        if params.get("ConsistentRead"):
+            return f"1 read unit for each 4 KB of {what}, filtered out or not (strongly consistent)"
+        return f"half a read unit for each 4 KB of {what}, filtered out or not (eventually consistent)"
     if call.operation == "PutItem":
         size = item_size(params["Item"])
         units = math.ceil(size / _KB)

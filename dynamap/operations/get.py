@@ -79,12 +79,20 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
     def _plan(self) -> Plan[M | Miss]:
         moment = self._runtime.moment()
         reply = yield from read(self._runtime, self._call(moment), self._what)
+        return self._answer(reply.get("Item") or None, moment)
+
+    def _answer(self, found: Item | None, moment: Moment) -> M | Miss:
+        """The result for the item that the service found. Raises ItemNotFound or ItemDecodeError."""
         expiry = None if self._expired_included else self._scope.expiry(moment)
-        item = unexpired(self._scope.entity, reply.get("Item") or None, expiry)
+        item = unexpired(self._scope.entity, found, expiry)
         if item is not None:
-            return self._scope.entity.decode(item)
+            return self._decoded(item)
         if self._required:
             msg = f"{self._what}: there is no such item"
             raise ItemNotFound(msg, entity=self._scope.entity.cls, key=self._values)
         miss: Any = None
         return miss  # type: ignore[no-any-return]
+
+    def _decoded(self, item: Item) -> M:
+        """What the item is to its reader. Raises ItemDecodeError."""
+        return self._scope.entity.decode(item)
