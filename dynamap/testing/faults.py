@@ -210,7 +210,10 @@ def _internal_error() -> CallFailed:
 
 def _canceled(fault: Cancellation, call: Call) -> CallFailed:
     if not can_strike(fault, call):
-        msg = f"{call.operation} cannot be cancelled with {len(fault.codes)} reasons: the fault is for transactions"
+        msg = (
+            f"{call.operation} cannot be cancelled with {len(fault.codes)} reasons: the fault is for transactions of at "
+            f"least as many operations"
+        )
         raise RequestError(msg)
     missing = [None] * (len(call.params["TransactItems"]) - len(fault.codes))
     reasons = [

@@ -82,7 +82,7 @@ class Factory:
     """dataclasses.field is not what @entity takes."""
 
     id: str
-    lines: list[str] = dataclasses.field(default_factory=list)
+    lines: list[str] = dataclasses.field(default_factory=list[str])
 
 
 @attrs.define
