@@ -88,8 +88,11 @@ class SyncDriver:
                 except Exception as raised:  # noqa: BLE001 - the plan decides; what is no Exception passes through
                     error = raised
         finally:
-            threads.close()
-            plan.close()
+            # the plan first: it may tell what it has spawned that nobody waits for it any more
+            try:
+                plan.close()
+            finally:
+                threads.close()
 
     def _call(self, call: Call) -> Reply:
         for interceptor in self._interceptors:
