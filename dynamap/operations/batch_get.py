@@ -144,8 +144,9 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
                     # a single request needs nobody beside it
                     chunk.error = yield from self._fetch(chunk)
                 elif chunk.slots:
-                    chunk.ticket = yield Spawn(unless_stopped(self._fetch(chunk), stop))
-                    running[chunk.ticket] = chunk
+                    ticket = yield Spawn(unless_stopped(self._fetch(chunk), stop))
+                    chunk.ticket = ticket
+                    running[ticket] = chunk
             if not window:
                 break
             while window[0].ticket in running:
@@ -182,16 +183,14 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         self, reply: Mapping[str, Any], waiting: Mapping[tuple[Any, ...], _Slot]
     ) -> dict[tuple[Any, ...], _Slot]:
         """Put the items where they are waited for; answers what is waited for still."""
-        for items in (reply.get("Responses") or {}).values():
+        responses: Mapping[str, Sequence[Item]] = reply.get("Responses") or {}
+        unprocessed: Mapping[str, Mapping[str, Sequence[Item]]] = reply.get("UnprocessedKeys") or {}
+        for items in responses.values():
             for item in items:
                 slot = waiting.get(identity_of(self._scope, item))
                 if slot is not None:
                     slot.item = item
-        left = {
-            identity_of(self._scope, key)
-            for wanted in (reply.get("UnprocessedKeys") or {}).values()
-            for key in wanted["Keys"]
-        }
+        left = {identity_of(self._scope, key) for wanted in unprocessed.values() for key in wanted["Keys"]}
         if not left <= waiting.keys():
             # it left out what was not asked for: then only what it brought is known
             left = {identity for identity, slot in waiting.items() if slot.item is None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
@@ -142,12 +142,13 @@ class _Batch:
 
     def _undone(self, reply: Mapping[str, Any]) -> set[tuple[Any, ...]]:
         """The keys of what a reply says was not processed."""
-        undone: set[tuple[Any, ...]] = set()
-        for requests in (reply.get("UnprocessedItems") or {}).values():
-            for request in requests:
-                (inner,) = request.values()
-                undone.add(identity_of(self.scope, inner[self.inner]))
-        return undone
+        unprocessed: Mapping[str, Sequence[Mapping[str, Mapping[str, Item]]]] = reply.get("UnprocessedItems") or {}
+        return {
+            identity_of(self.scope, inner[self.inner])
+            for requests in unprocessed.values()
+            for request in requests
+            for inner in request.values()
+        }
 
     def _unreadable(self, cause: BaseException | None) -> OutcomeUnknown:
         msg = f"{self.what}: it was answered, but the answer that says what was left undone cannot be read"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 from dynamap.backoff import RETRY_COST, full_jitter, time_left
 from dynamap.errors import (
@@ -55,7 +55,7 @@ class Given(Generic[T]):
     """The keys or items of a batch; an iterator can be read but once, by whichever copy of the builder is sent."""
 
     def __init__(self, things: Iterable[T], model: type[Any], what: str, noun: str) -> None:
-        given: object = things
+        given: Any = things
         single = isinstance(given, (str, bytes, bytearray, Mapping, ItemKey, model))
         if single or not isinstance(given, Iterable):
             hint = "put it in a list" if single else "collect it in a list first"
@@ -103,22 +103,21 @@ class Given(Generic[T]):
             raise RequestError(msg)
 
 
-def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
+def key_of(scope: Scope[M], given: Any) -> tuple[Mapping[str, Any], Item]:
     """The key fields and the key that something stands for. Raises RequestError or KeyValueError."""
     entity = scope.entity
     if isinstance(given, ItemKey):
-        owner: Any = given.entity
-        if owner is not entity.cls:
-            msg = f"this is a key of {owner.__qualname__}, not of {entity.cls.__qualname__}"
+        made = cast("ItemKey[Any]", given)
+        if made.entity is not entity.cls:
+            msg = f"this is a key of {made.entity.__qualname__}, not of {entity.cls.__qualname__}"
             raise RequestError(msg)
-        values = scope.filled(given.values)
+        values = scope.filled(made.values)
     elif type(given) is entity.cls:
         instance: Any = given
         scope.check_instance(instance)
         values = entity.key_values(instance)
     elif isinstance(given, Mapping):
-        fields: Any = given
-        values = scope.filled(fields)
+        values = scope.filled(cast("Mapping[str, Any]", given))
     else:
         msg = (
             f"a key is key(...) of the repository, an instance of {entity.cls.__qualname__}, or a dict of its key "
