@@ -42,7 +42,7 @@ demo: $(VENVS)/demo/.ready ## Install the package as a user would, and run the e
 	$(VENVS)/demo/bin/python examples/safe_writes.py
 
 .PHONY: test
-test: test-main test-interpreters ## Run every test on every server, and the unit tests on every interpreter
+test: test-main test-interpreters test-copies ## Run every test on every server, and the unit tests on every interpreter
 
 .PHONY: test-main
 test-main: $(VENVS)/test/.ready servers ## Run every test on every server, on one interpreter
@@ -70,6 +70,19 @@ $(INTERPRETERS:%=test-python-%): test-python-%: $(VENVS)/test/.ready
 	    echo "SKIPPED: Python $* is not installed; its unit tests do not run."; \
 	fi
 
+# What lies around in the checkout must not help: the copies run in a folder of their own.
+.PHONY: test-copies
+test-copies: $(VENVS)/copies/.ready ## Copy every recipe out of the installed package, and run its test there
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && bin=$$PWD/$(VENVS)/copies/bin && cd "$$folder" && \
+	    for name in $$("$$bin/dynamap" recipes list | cut -d' ' -f1); do \
+	        "$$bin/dynamap" recipes copy "$$name" plain >/dev/null; \
+	        "$$bin/dynamap" recipes copy "$$name" asyncio --async >/dev/null; \
+	    done && "$$bin/python" -m pytest -q -p no:cacheprovider plain && "$$bin/python" -m pytest -q -p no:cacheprovider asyncio
+
+.PHONY: prove
+prove: $(VENVS)/test/.ready ## Prove the recipes against every fault, on all cores; QUICK=1 for a first look
+	$(VENVS)/test/bin/python -m tests.proofs.prove $(if $(QUICK),--quick) $(ARGS)
+
 # Folders of scripts, if they hold any: mypy takes an empty one for a mistake.
 COPYABLE := $(sort $(patsubst %/,%,$(dir $(wildcard recipes/*.py examples/*.py))))
 
@@ -80,6 +93,7 @@ check: $(VENVS)/check/.ready ## Lint, formatting, types by two checkers, the typ
 	$(VENVS)/check/bin/mypy
 	for folder in $(COPYABLE); do $(VENVS)/check/bin/mypy $$folder; done
 	$(VENVS)/check/bin/pyright --pythonpath $(VENVS)/check/bin/python
+	$(VENVS)/check/bin/python recipes/write_sync.py --check
 	$(VENVS)/check/bin/python tests/typing/run.py
 	$(VENVS)/check/$(PYTEST) tests/unit/test_architecture.py -q
 
@@ -142,6 +156,12 @@ $(VENVS)/demo/.ready: pyproject.toml README.md $(SOURCES) $(UV)
 $(VENVS)/test/.ready: pyproject.toml $(UV)
 	$(call new-environment,$(PYTHON))
 	$(install) --editable '.[aio,cursors,pydantic,testing]' --group test
+	touch $@
+
+# Nothing but what a project has that copies a recipe, and what runs its test.
+$(VENVS)/copies/.ready: pyproject.toml README.md $(SOURCES) $(wildcard recipes/*.py recipes/*/*.py recipes/*/*/*.py) $(UV)
+	$(call new-environment,$(PYTHON))
+	$(install) . pytest pytest-asyncio
 	touch $@
 
 $(VENVS)/check/.ready: pyproject.toml $(UV)

@@ -1,0 +1,5 @@
+"""The `dynamap` command."""
+
+from dynamap.cli.main import main
+
+__all__ = ["main"]

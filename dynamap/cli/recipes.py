@@ -1,0 +1,115 @@
+"""The recipes that come along: finding them, and copying them without ever overwriting what was changed."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+__all__ = ["ChangedFile", "Recipe", "UnknownRecipe", "copy_recipe", "find_recipe", "find_recipes"]
+
+# in the wheel they lie beside this module, in a checkout at its top
+_PLACES = (Path(__file__).parent / "copyable", Path(__file__).parents[2] / "recipes")
+_HEADER = re.compile(r"# Copied from dynamap \S+, (\S+); sha256 of what follows: ([0-9a-f]{64})\n")
+
+
+class UnknownRecipe(Exception):
+    """There is no recipe of this name."""
+
+
+class ChangedFile(Exception):
+    """A file stands where a copy would go, and is not an unchanged copy itself."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One recipe: its name, what it is in a sentence, and where its files are."""
+
+    name: str
+    summary: str
+    place: Path
+
+    def module(self, *, asynchronous: bool) -> Path:
+        """The recipe itself."""
+        return self._folder(asynchronous) / f"{self.name}.py"
+
+    def test(self, *, asynchronous: bool) -> Path:
+        """The test that goes along."""
+        return self._folder(asynchronous) / "tests" / f"test_recipe_{self.name}.py"
+
+    def _folder(self, asynchronous: bool) -> Path:  # noqa: FBT001 - only the two above call it
+        return self.place / "aio" if asynchronous else self.place
+
+
+def find_recipes() -> list[Recipe]:
+    """All recipes, by name."""
+    place = next((each for each in _PLACES if (each / "aio").is_dir()), _PLACES[0])
+    return [Recipe(path.stem, _summary(path), place) for path in sorted((place / "aio").glob("*.py"))]
+
+
+def _summary(path: Path) -> str:
+    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+def find_recipe(name: str) -> Recipe:
+    """The recipe of this name. Raises UnknownRecipe."""
+    recipes = find_recipes()
+    for recipe in recipes:
+        if recipe.name == name:
+            return recipe
+    msg = f"there is no recipe {name!r}; there are {', '.join(recipe.name for recipe in recipes)}"
+    raise UnknownRecipe(msg)
+
+
+def copy_recipe(recipe: Recipe, target: Path, *, asynchronous: bool = False) -> list[Path]:
+    """Copy the module and its test into the folder *target*, made if it is not there; answers what was written.
+
+    The first line of each copy names the version and the origin, and holds a digest of the rest: a copy that nobody
+    changed is replaced by a newer one. Raises ChangedFile, before anything is written, where another file stands.
+    """
+    copies = list(_copies(recipe, target, asynchronous=asynchronous))
+    for path, _ in copies:
+        _check_unchanged(path)
+    target.mkdir(parents=True, exist_ok=True)
+    for path, text in copies:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return [path for path, _ in copies]
+
+
+def _copies(recipe: Recipe, target: Path, *, asynchronous: bool) -> Iterator[tuple[Path, str]]:
+    package = "recipes.aio" if asynchronous else "recipes"
+    module, test = recipe.module(asynchronous=asynchronous), recipe.test(asynchronous=asynchronous)
+    yield target / module.name, _with_header(module.read_text(encoding="utf-8"), f"{package}.{recipe.name}")
+    text = test.read_text(encoding="utf-8").replace(f"{package}.{recipe.name}", f"{_package_of(target)}{recipe.name}")
+    yield target / test.name, _with_header(text, f"{package}.tests.{test.stem}")
+
+
+def _package_of(folder: Path) -> str:
+    """What comes before the name of a module in this folder: the packages that it lies in, each with a dot."""
+    packages = ""
+    here = folder.resolve()
+    while (here / "__init__.py").exists():
+        packages = f"{here.name}.{packages}"
+        here = here.parent
+    return packages
+
+
+def _with_header(text: str, origin: str) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"# Copied from dynamap {version('dynamap')}, {origin}; sha256 of what follows: {digest}\n{text}"
+
+
+def _check_unchanged(path: Path) -> None:
+    if not path.exists():
+        return
+    head, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    found = _HEADER.fullmatch(head + "\n")
+    if found is None or hashlib.sha256(rest.encode()).hexdigest() != found[2]:
+        what = "was changed since it was copied" if found else "is no copy of a recipe"
+        msg = f"{path} {what}: nothing was written; move it away, or choose another folder"
+        raise ChangedFile(msg)
