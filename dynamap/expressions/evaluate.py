@@ -104,9 +104,7 @@ class _Evaluator:
         wire = NULL if right is None else resolved.shape.encode(right, resolved.path)
         if is_nothing(right):
             if operator in _ORDERS:
-                msg = (
-                    f"{left!r}: {operator} cannot compare with None or an empty set; use eq, ne, exists or not_exists"
-                )
+                msg = f"{left!r}: {operator} cannot compare with None or an empty set; use eq, ne, exists or not_exists"
                 raise RequestError(msg)
             # what is read as None or as the empty set may be missing
             if stored is None and self._compiler.reads_like_absent(left, right):
