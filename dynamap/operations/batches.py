@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 from dynamap.backoff import RETRY_COST, full_jitter, time_left
 from dynamap.errors import (
@@ -103,21 +103,20 @@ class Given(Generic[T]):
             raise RequestError(msg)
 
 
-def key_of(scope: Scope[M], given: Any) -> tuple[Mapping[str, Any], Item]:
+def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
     """The key fields and the key that something stands for. Raises RequestError or KeyValueError."""
     entity = scope.entity
+    untyped: Any = given
     if isinstance(given, ItemKey):
-        made = cast("ItemKey[Any]", given)
-        if made.entity is not entity.cls:
-            msg = f"this is a key of {made.entity.__qualname__}, not of {entity.cls.__qualname__}"
+        if untyped.entity is not entity.cls:
+            msg = f"this is a key of {untyped.entity.__qualname__}, not of {entity.cls.__qualname__}"
             raise RequestError(msg)
-        values = scope.filled(made.values)
+        values = scope.filled(untyped.values)
     elif type(given) is entity.cls:
-        instance: Any = given
-        scope.check_instance(instance)
-        values = entity.key_values(instance)
+        scope.check_instance(untyped)
+        values = entity.key_values(untyped)
     elif isinstance(given, Mapping):
-        values = scope.filled(cast("Mapping[str, Any]", given))
+        values = scope.filled(untyped)
     else:
         msg = (
             f"a key is key(...) of the repository, an instance of {entity.cls.__qualname__}, or a dict of its key "

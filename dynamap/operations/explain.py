@@ -32,6 +32,10 @@ def explain(call: Call) -> str:
         parts = [Call(_named(kind), params) for item in call.params["TransactItems"] for kind, params in item.items()]
         head = f"TransactWriteItems of {len(parts)}, at twice the write units of each"
         return "\n".join([head, *(f"  {line}" for part in parts for line in explain(part).split("\n"))])
+    if call.operation in ("BatchGetItem", "BatchWriteItem"):
+        parts = list(_requests(call))
+        head = f"{call.operation} of {len(parts)}, each on its own"
+        return "\n".join([head, *(f"  {line}" for part in parts for line in explain(part).split("\n"))])
     if call.operation == "TransactGetItems":
         gets = [Call("GetItem", {**item["Get"], "ConsistentRead": True}) for item in call.params["TransactItems"]]
         head = f"TransactGetItems of {len(gets)}, at twice the read units of each"
@@ -40,6 +44,19 @@ def explain(call: Call) -> str:
     lines = [f"{call.operation} on {call.params['TableName']}{index}"]
     lines += [f"  {label:<10} {text}" for label, text in _rows(call)]
     return "\n".join(lines)
+
+
+def _requests(call: Call) -> Iterator[Call]:
+    """The requests of a batch as the calls that would do the same."""
+    for table, wanted in call.params["RequestItems"].items():
+        if call.operation == "BatchGetItem":
+            common = {name: value for name, value in wanted.items() if name != "Keys"}
+            for key in wanted["Keys"]:
+                yield Call("GetItem", {"TableName": table, "Key": key, **common})
+            continue
+        for request in wanted:
+            for kind, inner in request.items():
+                yield Call(f"{kind.removesuffix('Request')}Item", {"TableName": table, **inner})
 
 
 def _named(kind: str) -> str:
