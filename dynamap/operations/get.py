@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import Never, Self
 
 from dynamap.errors import ItemNotFound
+from dynamap.expressions import Compiler, Field
 from dynamap.markers import D
 from dynamap.operations.base import Moment, Operation, Scope, named
+from dynamap.operations.projection import Projection
 from dynamap.operations.sending import read
 from dynamap.operations.settling import unexpired
 from dynamap.plan import Call, Item, Plan
@@ -18,6 +20,12 @@ __all__ = ["Get", "Readable"]
 M = TypeVar("M")
 Miss = TypeVar("Miss")
 R_co = TypeVar("R_co", covariant=True)
+T1 = TypeVar("T1")
+T2 = TypeVar("T2")
+T3 = TypeVar("T3")
+T4 = TypeVar("T4")
+T5 = TypeVar("T5")
+T6 = TypeVar("T6")
 
 
 class Readable(Operation[D, R_co]):
@@ -38,6 +46,7 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
     _consistent: bool
     _required: bool
     _expired_included: bool
+    _projection: Projection | None
 
     def __init__(self, scope: Scope[M], values: dict[str, Any]) -> None:
         self.__dict__.update(
@@ -49,6 +58,7 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
             _consistent=scope.consistent,
             _required=False,
             _expired_included=False,
+            _projection=None,
         )
 
     def required(self) -> Get[D, M, Never]:
@@ -69,11 +79,45 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
         """Answer an item whose time is over too, until DynamoDB has deleted it."""
         return self._copy(_expired_included=True)
 
+    @overload
+    def project(self, model: type[T1], /) -> Get[D, T1, Miss]: ...
+    @overload
+    def project(self, a: Field[T1], /) -> Get[D, T1, Miss]: ...
+    @overload
+    def project(self, a: Field[T1], b: Field[T2], /) -> Get[D, tuple[T1, T2], Miss]: ...
+    @overload
+    def project(self, a: Field[T1], b: Field[T2], c: Field[T3], /) -> Get[D, tuple[T1, T2, T3], Miss]: ...
+    @overload
+    def project(
+        self, a: Field[T1], b: Field[T2], c: Field[T3], d: Field[T4], /
+    ) -> Get[D, tuple[T1, T2, T3, T4], Miss]: ...
+    @overload
+    def project(
+        self, a: Field[T1], b: Field[T2], c: Field[T3], d: Field[T4], e: Field[T5], /
+    ) -> Get[D, tuple[T1, T2, T3, T4, T5], Miss]: ...
+    @overload
+    def project(
+        self, a: Field[T1], b: Field[T2], c: Field[T3], d: Field[T4], e: Field[T5], f: Field[T6], /
+    ) -> Get[D, tuple[T1, T2, T3, T4, T5, T6], Miss]: ...
+    def project(self, *what: Any) -> Any:
+        """Answer a part of the item: another class with some of the fields, a field's value, or a tuple of several.
+
+        Each value is what reading the whole item gives, and costs the same read units; only less is sent. Raises
+        RequestError for what is no field of the entity, or a class that does not fit it.
+        """
+        return self._copy(_projection=Projection.of(self._scope.entity, what))
+
     def _call(self, moment: Moment) -> Call:
         del moment
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
         if self._consistent:
             params["ConsistentRead"] = True
+        if self._projection is not None:
+            compiler = Compiler(self._scope.entity)
+            text = self._projection.text(compiler)
+            if text is not None:
+                params["ProjectionExpression"] = text
+                params |= compiler.placeholders()
         return Call("GetItem", params)
 
     def _plan(self) -> Plan[M | Miss]:
@@ -95,4 +139,7 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
 
     def _decoded(self, item: Item) -> M:
         """What the item is to its reader. Raises ItemDecodeError."""
-        return self._scope.entity.decode(item)
+        if self._projection is None:
+            return self._scope.entity.decode(item)
+        projected: M = self._projection.decode(item)
+        return projected
