@@ -36,6 +36,8 @@ from dynamap.markers import Async, Sync, Write
 from dynamap.model import GlobalIndex, Index, Key, LocalIndex, Table, camel_case, entity, evolve, mapped
 from dynamap.operations import (
     Applied,
+    CallInfo,
+    Capacity,
     Check,
     Delete,
     Get,
@@ -66,6 +68,8 @@ __all__ = [
     "Async",
     "Attribute",
     "BatchIncomplete",
+    "CallInfo",
+    "Capacity",
     "Check",
     "Condition",
     "ConditionFailed",

@@ -6,6 +6,7 @@ import inspect
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
@@ -17,6 +18,9 @@ from dynamap.errors import RequestError
 from dynamap.markers import Async, D, Sync, Write
 from dynamap.model import Table
 from dynamap.operations import (
+    CallInfo,
+    Capacity,
+    Counting,
     CursorKeys,
     Operation,
     Readable,
@@ -163,6 +167,16 @@ class Store(Generic[D]):
         made: TransactGet[D, Any] = TransactGet(self._runtime, gets)
         return made
 
+    def capacity(self) -> AbstractContextManager[Capacity]:
+        """Sum the capacity units of the operations that begin inside of the with block, to their end.
+
+        Counts those of this store and of others that `with_name` gives, also in tasks that are started inside, and in
+        threads that run in a copy of the context, as `asyncio.to_thread` does. Blocks may be nested, and those
+        beside each other do not see each other. Inside, every request asks the service what it consumes
+        (`ReturnConsumedCapacity`); of calls that fail it does not say, so that theirs is missing in the sums.
+        """
+        return Counting(self._runtime.driver)
+
     def _intercepted(self, interceptor: Interceptor) -> Store[D]:
         driver: Any = self._runtime.driver
         return Store(self._table, self._name, replace(self._runtime, driver=driver.intercepted(interceptor)))
@@ -184,7 +198,8 @@ class Store(Generic[D]):
         DynamoDB does not take; ServiceError with the code ResourceInUseException if there is such a table.
         """
         params = create_params(self._table, self._name, read_capacity=read_capacity, write_capacity=write_capacity)
-        return self._runtime.driver.run(create_table(self._runtime, params, ttl=self._table.layout.ttl))
+        plan = create_table(self._runtime, params, ttl=self._table.layout.ttl)
+        return self._runtime.driver.run(self._runtime.observed(plan))
 
     @overload
     def delete_table(self: Store[Sync]) -> None: ...
@@ -192,7 +207,7 @@ class Store(Generic[D]):
     async def delete_table(self: Store[Async]) -> None: ...
     def delete_table(self) -> Any:
         """Delete the table with all its items and wait until it is gone; one that is not there is fine."""
-        return self._runtime.driver.run(delete_table(self._runtime, self._name))
+        return self._runtime.driver.run(self._runtime.observed(delete_table(self._runtime, self._name)))
 
     @overload
     def close(self: Store[Sync]) -> None: ...
@@ -244,6 +259,7 @@ def connect(
     prefix: str = "",
     clock: Callable[[], float] | None = None,
     write_ids: Callable[[], str] | None = None,
+    on_call: Callable[[CallInfo], object] | None = None,
     cursor_key: bytes | Sequence[bytes] | None = None,
     cursor_max_age: float | None = None,
 ) -> Store[Sync]:
@@ -253,6 +269,10 @@ def connect(
     and *region_name* or from the environment as botocore does. *prefix* comes before the table's name. *clock* answers
     epoch seconds and *write_ids* the ids that let a write recognise itself; tests may fix both.
 
+    *on_call* is told of every call when it is over, in the thread or task that made it: a `CallInfo` for each request
+    with all its attempts, which makes the service say what it consumed. It should be quick, and must not send anything
+    itself; what it raises is logged under `dynamap`, and does not reach the operation.
+
     *cursor_key* is the secret under which the cursors of pages are encrypted, 32 bytes or more that every process which
     is to open them shares, as `secrets.token_bytes(32)` makes them once. Of several the first seals, and all open: put
     a new one in front, and leave the old one out when its cursors are no longer in use. A cursor older than
@@ -260,7 +280,7 @@ def connect(
     """
     options = _options(client, endpoint_url, region_name)
     keys = cursor_keys(cursor_key, cursor_max_age)
-    return Store(table, prefix + table.name, _runtime(SyncDriver(options), clock, write_ids, keys))
+    return Store(table, prefix + table.name, _runtime(SyncDriver(options), clock, write_ids, on_call, keys))
 
 
 def connect_async(
@@ -273,6 +293,7 @@ def connect_async(
     prefix: str = "",
     clock: Callable[[], float] | None = None,
     write_ids: Callable[[], str] | None = None,
+    on_call: Callable[[CallInfo], object] | None = None,
     cursor_key: bytes | Sequence[bytes] | None = None,
     cursor_max_age: float | None = None,
 ) -> Store[Async]:
@@ -283,7 +304,7 @@ def connect_async(
     """
     options = _options(client, endpoint_url, region_name)
     keys = cursor_keys(cursor_key, cursor_max_age)
-    return Store(table, prefix + table.name, _runtime(AsyncDriver(options), clock, write_ids, keys))
+    return Store(table, prefix + table.name, _runtime(AsyncDriver(options), clock, write_ids, on_call, keys))
 
 
 def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> Any:
@@ -299,9 +320,15 @@ def _runtime(
     driver: SyncDriver | AsyncDriver,
     clock: Callable[[], float] | None,
     write_ids: Callable[[], str] | None,
+    on_call: Callable[[CallInfo], object] | None,
     keys: CursorKeys | None,
 ) -> Runtime:
-    return Runtime(driver, clock or time.time, write_ids or _new_write_id, cursor_keys=keys)
+    listener: Any = on_call
+    if listener is not None and (not callable(listener) or inspect.iscoroutinefunction(listener)):
+        kind = "a function that must be awaited" if callable(listener) else type(listener).__name__
+        msg = f"on_call= takes a plain function of a CallInfo, in asyncio too; got {kind}"
+        raise RequestError(msg)
+    return Runtime(driver, clock or time.time, write_ids or _new_write_id, cursor_keys=keys, on_call=on_call)
 
 
 def _new_write_id() -> str:

@@ -11,6 +11,7 @@ from dynamap.operations.guards import Guard, guard_of_version
 from dynamap.operations.index_view import IndexView
 from dynamap.operations.item_key import ItemKey
 from dynamap.operations.pages import Page
+from dynamap.operations.observing import CallInfo, Capacity, Counting
 from dynamap.operations.put import Put, PutReturning
 from dynamap.operations.query import Query
 from dynamap.operations.tables import create_table, delete_table
@@ -22,7 +23,10 @@ from dynamap.operations.upsert import Upsert, UpsertReturning
 __all__ = [
     "Applied",
     "Attempt",
+    "CallInfo",
+    "Capacity",
     "Check",
+    "Counting",
     "CursorKeys",
     "Delete",
     "DeleteMany",
