@@ -85,24 +85,32 @@ def within_deadline(request: Any = None, **_rest: object) -> None:
 def check_reply(headers: Mapping[str, Any], body: bytes) -> None:
     """Raise DamagedReply unless this is the whole body that the service sent.
 
-    botocore takes a truncated body of a 2xx for an empty answer, so length, checksum and braces are checked here; a
-    body that comes with neither length nor checksum is parsed.
+    botocore takes a damaged body of a 2xx for an empty answer, and http.client takes the part of a head that came for
+    all of it, so that an item that is there would read as None. Length, checksum and braces are checked here; a body
+    without a checksum is parsed.
     """
     length = headers.get("content-length")
-    if length is not None and int(length) != len(body):
+    if length is not None and _number(length) != len(body):
         msg = f"{len(body)} bytes of {length} arrived"
         raise DamagedReply(msg)
     checksum = headers.get("x-amz-crc32")
-    if checksum is not None and int(checksum) != zlib.crc32(body):
+    if checksum is not None and _number(checksum) != zlib.crc32(body):
         msg = "the checksum x-amz-crc32 does not fit the body"
         raise DamagedReply(msg)
     text = body.strip()
+    # an empty body is none either: no operation answers less than {}
     whole = text.startswith(b"{") and text.endswith(b"}")
-    if whole and length is None and checksum is None:
-        whole = _is_json(text)
-    if text and not whole:
+    if not whole or (checksum is None and not _is_json(text)):
         msg = "the body is not a JSON object"
         raise DamagedReply(msg)
+
+
+def _number(text: str) -> int | None:
+    """The number in a header; None if there is none, as where the head was cut off behind its name."""
+    try:
+        return int(text)
+    except ValueError:
+        return None
 
 
 def _is_json(text: bytes) -> bool:
