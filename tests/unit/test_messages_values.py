@@ -41,8 +41,11 @@ class Inner:
 class Moved(tzinfo):
     """No offset but with a date."""
 
-    def utcoffset(self, _moment: object) -> None:
-        return None
+    def utcoffset(self, _moment: object) -> None: ...
+
+    def dst(self, _moment: object) -> None: ...
+
+    def tzname(self, _moment: object) -> None: ...
 
 
 def table(hint: Any, **options: Any) -> Table:
