@@ -12,7 +12,7 @@ from dynamap.errors import LimitExceeded, RequestError
 from dynamap.markers import Write
 from dynamap.model import Entity
 from dynamap.operations.base import Runtime
-from dynamap.operations.guards import Guard
+from dynamap.operations.settling import Terms
 from dynamap.plan import Item
 
 __all__ = ["LONGEST_TOKEN", "MOST_ACTIONS", "Action", "check_actions", "checked_write", "item_identity"]
@@ -24,26 +24,32 @@ MOST_BYTES = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A write as a part of a transaction: its request, and what its failure would mean.
+    """A write as a part of a transaction: its request, and what it is sent under, which says what its failure means.
 
-    *kind* is Put, Update, Delete or ConditionCheck. *versioned* says that its guard is one of a version, *conditioned*
-    that the caller wrote a condition. *stored* answers the entity that it stores, None where that is not known.
+    *kind* is Put, Update, Delete or ConditionCheck. *stored* answers the entity that it stores, None where that is not
+    known. *parents* are the parts of the item that may be missing for what is changed inside of them.
     """
 
     kind: str
     params: dict[str, Any]
-    what: str
-    key: Item
     entity: Entity[Any]
-    guard: Guard
-    versioned: bool = False
-    conditioned: bool = False
+    terms: Terms
     stored: Callable[[], Any] = lambda: None
-    now: int | None = None
+    parents: Sequence[str] = ()
+
+    @property
+    def what(self) -> str:
+        """What it is called in messages."""
+        return self.terms.what
+
+    @property
+    def key(self) -> Item:
+        """The key of the item that it is about."""
+        return self.terms.key
 
     def has_expired(self, item: Mapping[str, Any]) -> bool:
         """Whether the item that stands there counts as absent."""
-        return self.now is not None and self.entity.is_expired(item, self.now)
+        return self.terms.now is not None and self.entity.is_expired(item, self.terms.now)
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -66,8 +72,8 @@ def checked_write(position: int, operation: object, runtime: Runtime) -> Any:
     made: Any = operation
     if not isinstance(operation, Write) or not hasattr(made, "_action"):
         msg = (
-            f"transact() takes writes that answer nothing else than what they store; argument {position} is "
-            f"{type(made).__name__}"
+            f"transact() takes puts, updates, upserts, deletes and checks, without returning() and returning_old(); "
+            f"argument {position} is {type(made).__name__}"
         )
         raise RequestError(msg)
     if made._runtime.driver is not runtime.driver:  # noqa: SLF001
@@ -82,7 +88,7 @@ def check_actions(actions: Sequence[Action]) -> None:
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
     """
     if len(actions) > MOST_ACTIONS:
-        msg = f"a transaction takes up to {MOST_ACTIONS} operations; got {len(actions)}"
+        msg = f"a transaction takes up to {MOST_ACTIONS} operations; got {len(actions)}: make several of it"
         raise LimitExceeded(msg)
     seen: dict[tuple[Any, ...], tuple[int, Action]] = {}
     for position, action in enumerate(actions, 1):

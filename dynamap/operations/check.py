@@ -14,6 +14,7 @@ from dynamap.operations.base import Moment, Scope
 from dynamap.operations.conditioned import Conditioned
 from dynamap.operations.explain import explain
 from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.settling import Terms
 from dynamap.plan import Call
 
 __all__ = ["Check"]
@@ -74,15 +75,20 @@ class Check(Conditioned, Write[D, M_co]):
         key = {"TableName": self._scope.table_name, "Key": self._key}
         return Call("ConditionCheck", {**key, **condition, **compiler.placeholders()})
 
-    def _action(self, moment: Moment) -> Action:
-        """The check as one action of a transaction."""
+    def _action(self, moment: Moment, guard: Guard | None = None) -> Action:
+        """The check as one action of a transaction; it has no other guard than its own."""
+        del guard
         return Action(
             "ConditionCheck",
             self._request(moment).params,
-            self._what,
-            self._key,
             self._scope.entity,
-            self._guard(),
-            conditioned=bool(self._conditions),
-            now=self._expiry(moment),
+            Terms(
+                self._what,
+                self._key,
+                self._values,
+                self._guard(),
+                existence=self._existence,
+                conditioned=bool(self._conditions),
+                now=self._expiry(moment),
+            ),
         )

@@ -65,6 +65,14 @@ class Conditioned(Builder):
         """Fields that must read as these values, beside the guard and the caller's conditions."""
         return {}
 
+    def _other_form(self, guard: Guard, reason: Mapping[str, Any], *, expired: bool) -> tuple[Self, Guard] | None:
+        """The same write as it fits what a transaction was cancelled for, with its guard; None if it has no other form.
+
+        *guard* is the one that it was sent under, *expired* says that the item of the reason counts as absent.
+        """
+        del guard, reason, expired
+        return None
+
     def _is_conditioned(self) -> bool:
         """Whether anything but the guard can fail."""
         return bool(self._conditions or self._assumptions())

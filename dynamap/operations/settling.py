@@ -25,7 +25,7 @@ from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, read_item
 from dynamap.plan import Item, Plan
 
-__all__ = ["Settled", "Terms", "chained", "is_mine", "refusal", "settle", "unexpired", "with_item"]
+__all__ = ["Settled", "Terms", "chained", "is_mine", "is_zero", "refusal", "settle", "unexpired", "with_item"]
 
 NOTHING_WRITTEN = "nothing was written"
 _READ_AGAIN = ": read it again, as retry_on_conflict does"
@@ -128,6 +128,11 @@ def _cause(answer: Answer) -> BaseException | None:
     return None if answer.cause is None else answer.cause.__cause__ or answer.cause
 
 
+def is_zero(entity: Entity[Any], item: Mapping[str, Any]) -> bool:
+    """Whether an item is stored with version 0, which one more must not turn into 1. Raises ItemDecodeError."""
+    return entity.version_attribute in item and entity.stored_version(item) == 0
+
+
 def is_mine(entity: Entity[Any], write_id: str | None, seen: Item | None) -> bool:
     """Whether a stored item, expired or not, carries the id of this write."""
     attribute = entity.layout.write_id
@@ -196,6 +201,12 @@ def _is_version_guard(terms: Terms) -> bool:
     return terms.guard.is_version or (terms.guard.kind is GuardKind.ABSENT and terms.existence is None)
 
 
+def _changed(entity: Entity[Any], assumed: Mapping[str, Any], found: object) -> list[str]:
+    """The fields that are not as they were assumed to be."""
+    now = entity.normalized({name: getattr(found, name) for name in assumed})
+    return [name for name, value in entity.normalized(assumed).items() if now[name] != value]
+
+
 def _refusal(entity: Entity[Any], terms: Terms, seen: Item | None, outcome: str) -> Settled:
     found = None if seen is None else entity.decode(seen)
     guard = terms.guard
@@ -220,14 +231,19 @@ def _refusal(entity: Entity[Any], terms: Terms, seen: Item | None, outcome: str)
         if stored != max(guard.version, 0) or not terms.conditioned:
             why = f"read with version {guard.version}, but stored with version {stored}"
             return settled(VersionConflict, why, _READ_AGAIN)
+    if guard.ignores_version and seen is not None and is_zero(entity, seen):
+        # a transaction without a token of the caller's is sent anew instead
+        why = (
+            "it is stored with version 0, and to start it afresh takes another request: leave out token(), or update "
+            "the item that was read"
+        )
+        return settled(ConditionFailed, why)
     if guard.kind in (GuardKind.EXISTS, GuardKind.ANY_VERSION) and (seen is None or not terms.conditioned):
         why = "there is no such item"
         error = ItemNotFound(f"{terms.what}: {why}; {outcome}", entity=entity.cls, key=terms.values)
         return Settled(error=error, callers=terms.existence is True, why=why)
-    if found is not None and terms.assumed:
-        now = entity.normalized({name: getattr(found, name) for name in terms.assumed})
-        changed = [name for name, value in entity.normalized(terms.assumed).items() if now[name] != value]
-        if changed:
-            why = f"{', '.join(changed)} is no longer as it was read, and part of an index"
-            return settled(VersionConflict, why, _READ_AGAIN)
+    changed = [] if found is None else _changed(entity, terms.assumed, found)
+    if changed:
+        why = f"{', '.join(changed)} is no longer as it was read, and part of an index"
+        return settled(VersionConflict, why, _READ_AGAIN)
     return settled(ConditionFailed, "the condition does not hold", callers=True)

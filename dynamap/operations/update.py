@@ -17,10 +17,11 @@ from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard, GuardKind, guard_of_version
 from dynamap.operations.index_keys import IndexChange, KeyChange, assignments, components, rewritten
 from dynamap.operations.item_size import check_item_size
+from dynamap.operations.parents import lacks_parent
 from dynamap.operations.sending import Answer
 from dynamap.operations.settling import Terms
 from dynamap.operations.update_steps import ReturningSteps, UpdateSteps
-from dynamap.operations.updating import Updating, lacks_parent
+from dynamap.operations.updating import Updating
 from dynamap.plan import Call, CallFailed, Item, Plan
 
 __all__ = ["Rewrite", "Update", "UpdateItem", "UpdateReturning"]
@@ -130,12 +131,18 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
         try:
             return (yield from super()._attempt(guard, moment, call, lost))
         except ServiceError as error:
-            whole = self._with_whole_defaults() if lacks_parent(error) else None
-            # a token stands for one request only
-            if whole is None or self._repeat == "exactly_once":
+            whole = self._with_whole_defaults() if lacks_parent(error.code, error.message) else None
+            if whole is None:
                 raise
+        if self._repeat == "exactly_once":
+            # a token stands for one request only; that one was not applied, or it would not have been refused
+            moment = replace(moment, write_id=self._runtime.write_ids())
         request = whole._request(moment, guard)  # noqa: SLF001 - a copy of this very operation
         return (yield from super(Rewrite, whole)._attempt(guard, moment, request, lost))
+
+    def _other_form(self, guard: Guard, reason: Mapping[str, Any], *, expired: bool) -> tuple[Self, Guard] | None:
+        whole = self._with_whole_defaults() if lacks_parent(reason.get("Code"), reason.get("Message")) else None
+        return super()._other_form(guard, reason, expired=expired) if whole is None else (whole, guard)
 
     def _with_whole_defaults(self) -> Self | None:
         """The same for an item of before a nested class was declared: it was read as its default, but is not there."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from dynamap.errors import ItemDecodeError, ServiceError, VersionConflict
+from typing_extensions import Self
+
+from dynamap.errors import ItemDecodeError, Reason, ServiceError, VersionConflict
 from dynamap.expressions import Action, Assignment, UpdateCompiler
 from dynamap.markers import D
 from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.parents import lacks_parent, missing
 from dynamap.operations.sending import MOST_ATTEMPTS, Answer, others_quicker, pause
-from dynamap.operations.settling import Settled, unexpired, with_item
+from dynamap.operations.settling import Settled, is_zero, unexpired, with_item
 from dynamap.operations.versioned import VersionedSteps
+from dynamap.outcomes import reason_of
 from dynamap.plan import Call, CallFailed, Item, Plan
 
-__all__ = ["Updating", "lacks_parent"]
+__all__ = ["Updating"]
 
 M = TypeVar("M")
 R_co = TypeVar("R_co", covariant=True)
@@ -32,10 +36,6 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
 
     def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
         """Raise ItemTooLarge for an item that is known to become too large."""
-        raise NotImplementedError
-
-    def _uncertain_parents(self) -> list[str]:
-        """The parts that must be there already for what is changed inside of them."""
         raise NotImplementedError
 
     def _compiler(self) -> UpdateCompiler:
@@ -111,14 +111,20 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
             return (yield from super()._attempt(guard, moment, call, lost))
         except ServiceError as error:
             parents = self._uncertain_parents()
-            if not parents or not lacks_parent(error):
+            if not parents or not lacks_parent(error.code, error.message):
                 raise
-            missing = f"no {parents[0]}" if len(parents) == 1 else f"not all of {', '.join(parents)}"
-            msg = (
-                f"{self._what}: the item has {missing}, and nothing can be changed inside of what is not there: "
-                f"set {'it' if len(parents) == 1 else 'that'} as a whole first"
-            )
+            msg = f"{self._what}: {missing(parents)}"
             raise ServiceError(msg, code=error.code, message=error.message) from error.__cause__
+
+    def _other_form(self, guard: Guard, reason: Mapping[str, Any], *, expired: bool) -> tuple[Self, Guard] | None:
+        own = self._guard()
+        if not own.ignores_version or reason_of(reason.get("Code")) is not Reason.CONDITION_FAILED:
+            return None
+        zero = not expired and self._stored_as_zero(reason.get("Item") or None)
+        if guard.ignores_version:
+            return (self, Guard(GuardKind.LEGACY, -1)) if zero else None
+        # another writer was quicker: the item has a version now, or is gone
+        return None if zero else (self, own)
 
     def _changed_meanwhile(self, guard: Guard, answer: Answer) -> bool:
         """Whether the item that was asked for after a failed condition is another than the one that failed it."""
@@ -129,11 +135,8 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         return not self._stored_as_zero(answer.seen)
 
     def _stored_as_zero(self, seen: Item | None) -> bool:
-        entity = self._scope.entity
-        if seen is None or entity.version_attribute not in seen:
-            return False
         try:
-            return entity.stored_version(seen) == 0
+            return seen is not None and is_zero(self._scope.entity, seen)
         except ItemDecodeError:
             # what it is refused for is said first
             return False
@@ -149,8 +152,3 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
     def _answer(self, item: Item) -> Any:
         """What is answered of the item as it is stored."""
         return self._scope.entity.decode(item, applied=True)
-
-
-def lacks_parent(error: ServiceError) -> bool:
-    """Whether the service found nothing to change something inside of."""
-    return error.code.startswith("Validation") and "document path" in error.message and "invalid" in error.message

@@ -11,6 +11,7 @@ from dynamap.errors import DynamapError, OutcomeUnknown, Reason, RequestError, S
 from dynamap.markers import D
 from dynamap.operations.actions import LONGEST_TOKEN, Action
 from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope
+from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.conditioned import Conditioned
 from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.sending import Answer, Repeat, read_item, transact, write
@@ -123,7 +124,8 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             repeats, again = self._repeats(guard), self._restarts(guard, moment)
             return (yield from write(self._runtime, call, self._what, repeats, lost, again))
         request = self._transaction(moment, guard)
-        canceled = yield from transact(self._runtime, request, self._what, self._runtime.elapsed())
+        sent = transact(self._runtime, request, self._what, self._runtime.elapsed())
+        canceled = yield from needing(Capability.EXACTLY_ONCE, self._runtime, self._what, sent)
         if canceled is None:
             return Answer(None)
         reason: Mapping[str, Any] = canceled.reasons[0] if canceled.reasons else {}
@@ -200,15 +202,15 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         return Action(
             kind,
             params,
-            self._what,
-            self._key,
             self._scope.entity,
-            guard,
-            versioned=self._speaks_of_version(guard),
-            conditioned=self._is_conditioned(),
+            self._terms(guard, moment),
             stored=lambda: self._known_result(call, guard, moment),
-            now=self._expiry(moment),
+            parents=self._uncertain_parents(),
         )
+
+    def _uncertain_parents(self) -> list[str]:
+        """The parts that must be there already for what is changed inside of them."""
+        return []
 
     def _result_of_transaction(self, guard: Guard, moment: Moment, call: Call) -> Plan[R_co]:
         """The result of a transaction of one: what was stored if that is known, else the item as it stands now."""

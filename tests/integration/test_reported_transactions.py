@@ -118,7 +118,8 @@ class Deposit:
     def build(self) -> Any:
         self.runs += 1
         counters = self._store.of(Counter)
-        self.operations = [counters.update(id=name).add(F(Counter.count), 1) for name in "xyz"]
+        count = F(Counter.count)
+        self.operations = [counters.update(id=name).add(count, 1).if_(count.ge(0)) for name in "xyz"]
         return self._store.transact(*self.operations)
 
     def send(self) -> Any:
