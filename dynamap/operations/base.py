@@ -76,6 +76,8 @@ class Runtime:
     random: Callable[[], float] = random_module.random
     bucket: TokenBucket = field(default_factory=TokenBucket)
     on_call: Callable[[CallInfo], object] | None = None
+    lacking: set[str] = field(default_factory=set[str])
+    """What the server was found not to have, see `capabilities`."""
     cursor_keys: CursorKeys | None = None
 
     def observed(self, plan: Plan[R], entity: str | None = None) -> Plan[R]:

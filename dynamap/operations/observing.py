@@ -1,6 +1,6 @@
 """Who listens to a store's calls: what they consume, and what each of them was.
 
-A plan is watched from outside, as the driver sees it: the attempts of one call are the same `Call` object again.
+A plan is watched from outside, as the driver sees it: what follows a failure and a pause is the next attempt.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
 
-from dynamap.plan import Call, CallFailed, Plan, Reached, Reply, Spawn
+from dynamap.plan import Call, CallFailed, Plan, Reached, Reply, Sleep, Spawn
 
 __all__ = ["CallInfo", "Capacity", "Counting", "Observing", "observed"]
 
@@ -201,6 +201,7 @@ def _watched(plan: Plan[R], observing: Observing) -> Plan[R]:
                 reply = yield Spawn(_watched(command.plan, observing))
                 continue
             if not isinstance(command, Call):
+                calls.paused = isinstance(command, Sleep)
                 try:
                     reply = yield command
                 except Exception as raised:  # noqa: BLE001 - the plan decides
@@ -233,17 +234,22 @@ class _Calls:
         self._started = 0.0
         self._ended = 0.0
         self._failed: CallFailed | None = None
+        self.paused = False
 
     def begin(self, call: Call) -> Call:
-        """The call as it is to be sent; a call that is the same object as the last one is its next attempt."""
-        if self._call is not call or self._sent is None:
+        """The call as it is to be sent; after a failure and a pause it is the next attempt, whatever it has inside."""
+        before, sent = self._call, self._sent
+        again = before is not None and self.paused and before.operation == call.operation
+        if not again:
             self.end()
-            self._call, self._sent, self._attempts = call, _asking(call), 0
-            self._started = self._observing.clock()
+            self._attempts, self._started = 0, self._observing.clock()
+        if sent is None or before is not call:
+            sent = _asking(call)
+        self._call, self._sent, self.paused = call, sent, False
         self._attempts += 1
         # what ends without an answer was given up while it was under way
         self._failed = CallFailed(Reached.UNKNOWN, "Abandoned")
-        return self._sent
+        return sent
 
     def fail(self, failed: CallFailed) -> None:
         """The attempt failed; whether there is another one the plan decides."""

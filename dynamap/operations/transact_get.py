@@ -9,6 +9,7 @@ from dynamap.errors import LimitExceeded, Reason, RequestError, ServiceError
 from dynamap.markers import D
 from dynamap.operations.actions import MOST_ACTIONS, item_identity
 from dynamap.operations.base import Moment, Operation, Runtime
+from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.get import Get
 from dynamap.operations.sending import read
 from dynamap.outcomes import Verdict, judge, only_contention, reason_of
@@ -53,7 +54,8 @@ class TransactGet(Operation[D, R_co]):
 
     def _plan(self) -> Plan[R_co]:
         moment = self._runtime.moment()
-        reply: Reply = yield from self._contention_passes(read(self._runtime, self._call(moment), self._what))
+        sending = self._contention_passes(read(self._runtime, self._call(moment), self._what))
+        reply: Reply = yield from needing(Capability.SNAPSHOTS, self._runtime, self._what, sending)
         responses: Sequence[Mapping[str, Any]] = reply["Responses"]
         answers: Any = tuple(
             get._answer(response.get("Item") or None, moment)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]

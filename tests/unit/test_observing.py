@@ -258,6 +258,23 @@ def test_a_call_is_told_once_with_all_its_attempts() -> None:
     assert info.latency >= timedelta(seconds=3)
 
 
+def test_attempts_that_differ_are_attempts_of_one_call() -> None:
+    store, told = listening()
+
+    def plan() -> Any:
+        for number in range(2):
+            try:
+                yield Call("PutItem", {"TableName": "notes", "Item": {"n": {"N": str(number)}}})
+            except Exception:
+                yield Sleep(0.1)
+        yield Call("PutItem", {"TableName": "notes", "Item": {}})
+
+    watched = store._runtime.observed(plan())
+    driven = drive(watched, lost(), {"ConsumedCapacity": consumed(2.0)}, {"ConsumedCapacity": consumed(1.0)})
+    assert [(each.attempts, each.units) for each in told] == [(2, 2.0), (1, 1.0)]
+    assert [call.params["ReturnConsumedCapacity"] for call in driven.calls] == ["INDEXES"] * 3
+
+
 def test_a_failed_condition_is_told_as_refused_and_the_read_after_it_by_itself() -> None:
     store, told = listening()
     driven = sent(
