@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from typing_extensions import Self
 
-from dynamap.errors import Failures, Reason, RequestError, TransactionCanceled
+from dynamap.errors import DynamapError, Failures, Reason, RequestError, TransactionCanceled
 from dynamap.markers import D, Write
 from dynamap.operations.actions import LONGEST_TOKEN, Action, check_actions, checked_write
 from dynamap.operations.base import Applied, Attempt, Moment, Refused, Runtime, Stores
-from dynamap.operations.cancellation import canceled_error, failures_of, only_callers_conditions
+from dynamap.operations.cancellation import UNREAD, canceled_error, failures_of, only_callers_conditions
 from dynamap.operations.capabilities import Capability, needing
-from dynamap.operations.sending import read_item, transact
+from dynamap.operations.guards import Guard
+from dynamap.operations.sending import MOST_ATTEMPTS, pause, read_item, transact
 from dynamap.outcomes import reason_of
 from dynamap.plan import Call, Plan
 
 __all__ = ["Transacted", "Transaction"]
 
 M = TypeVar("M")
+
+_PASSING = (Reason.CONFLICT, Reason.CAPACITY_EXCEEDED, Reason.THROTTLED)
 
 
 class Transacted:
@@ -102,12 +107,12 @@ class Transaction(Attempt[D, Transacted, Failures]):
         moment = self._runtime.moment()
         return _Sending(moment, moment.write_id[:LONGEST_TOKEN], started)
 
-    def _actions(self, moment: Moment) -> list[Action]:
+    def _actions(self, moment: Moment, forms: Mapping[int, tuple[Any, Guard]] = MappingProxyType({})) -> list[Action]:
         # the ids of a transaction come from its token, so that a repetition has the same bytes
-        actions = [
-            operation._action(Moment(moment.now, f"{moment.write_id}.{position}"))  # noqa: SLF001
-            for position, operation in enumerate(self._operations)
-        ]
+        actions: list[Action] = []
+        for position, operation in enumerate(self._operations):
+            form, guard = forms.get(position, (operation, None))
+            actions.append(form._action(Moment(moment.now, f"{moment.write_id}.{position}"), guard))  # noqa: SLF001
         check_actions(actions)
         return actions
 
@@ -139,16 +144,39 @@ class Transaction(Attempt[D, Transacted, Failures]):
     def _send(self) -> Plan[Transacted | TransactionCanceled]:
         if self._token is not None and not self._first:
             self._first.append(self._next())
-        sending = self._next()
-        actions = self._actions(sending.moment)
-        call = self._call_of(actions, sending.token)
-        what = f"transaction of {len(actions)}"
-        sent = transact(self._runtime, call, what, sending.started)
-        canceled = yield from needing(Capability.TRANSACTIONS, self._runtime, what, sent)
-        if canceled is None:
-            return Transacted(self._operations, [action.stored() for action in actions])
-        canceled.reasons = yield from self._with_items(actions, canceled.reasons, what)
-        return canceled_error(what, self._operations, actions, canceled)
+        forms: dict[int, tuple[Any, Guard]] = {}
+        what = f"transaction of {len(self._operations)}"
+        for turn in itertools.count(1):
+            sending = self._next()
+            actions = self._actions(sending.moment, forms)
+            call = self._call_of(actions, sending.token)
+            sent = transact(self._runtime, call, what, sending.started)
+            canceled = yield from needing(Capability.TRANSACTIONS, self._runtime, what, sent)
+            if canceled is None:
+                return Transacted(self._operations, [action.stored() for action in actions])
+            canceled.reasons = yield from self._with_items(actions, canceled.reasons, what)
+            others = self._other_forms(actions, canceled.reasons, forms)
+            if not others or turn == MOST_ATTEMPTS:
+                return canceled_error(what, self._operations, actions, canceled)
+            forms |= others
+            yield pause(self._runtime, turn)
+        raise AssertionError  # pragma: no cover - the loop ends only from inside
+
+    def _other_forms(
+        self, actions: Sequence[Action], reasons: Sequence[Mapping[str, Any]], forms: Mapping[int, tuple[Any, Guard]]
+    ) -> dict[int, tuple[Any, Guard]]:
+        """Those operations, by position, that another transaction would send otherwise for what cancelled this one."""
+        found: dict[int, tuple[Any, Guard]] = {}
+        # a token of the caller's stands for one request only, and after a mixed result nobody is to blame
+        if self._token is not None or any(reason_of(reason.get("Code")) in _PASSING for reason in reasons):
+            return found
+        for position, (action, reason) in enumerate(zip(actions, reasons, strict=False)):
+            operation: Any = forms[position][0] if position in forms else self._operations[position]
+            expired = action.has_expired(reason.get("Item") or {})
+            form = operation._other_form(action.terms.guard, reason, expired=expired)  # noqa: SLF001
+            if form is not None and UNREAD not in reason:
+                found[position] = form
+        return found
 
     def _with_items(
         self, actions: Sequence[Action], reasons: Sequence[Mapping[str, Any]], what: str
@@ -157,8 +185,13 @@ class Transaction(Attempt[D, Transacted, Failures]):
         complete: list[Mapping[str, Any]] = []
         for action, reason in zip(actions, reasons, strict=False):
             if reason_of(reason.get("Code")) is Reason.CONDITION_FAILED and not reason.get("Item"):
-                item = yield from read_item(self._runtime, action.params["TableName"], action.key, what)
-                complete.append({**reason, "Item": item or {}})
+                try:
+                    item = yield from read_item(self._runtime, action.params["TableName"], action.key, what)
+                except DynamapError as error:
+                    # that it was cancelled is known all the same
+                    complete.append({**reason, UNREAD: error})
+                else:
+                    complete.append({**reason, "Item": item or {}})
             else:
                 complete.append(reason)
         return complete

@@ -202,15 +202,15 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         return Action(
             kind,
             params,
-            self._what,
-            self._key,
             self._scope.entity,
-            guard,
-            versioned=self._speaks_of_version(guard),
-            conditioned=self._is_conditioned(),
+            self._terms(guard, moment),
             stored=lambda: self._known_result(call, guard, moment),
-            now=self._expiry(moment),
+            parents=self._uncertain_parents(),
         )
+
+    def _uncertain_parents(self) -> list[str]:
+        """The parts that must be there already for what is changed inside of them."""
+        return []
 
     def _result_of_transaction(self, guard: Guard, moment: Moment, call: Call) -> Plan[R_co]:
         """The result of a transaction of one: what was stored if that is known, else the item as it stands now."""

@@ -26,7 +26,7 @@ from dynamap import (
     entity,
 )
 from dynamap.operations.observing import observed
-from dynamap.plan import Call, Emit, Join, Sleep, Spawn, Ticket
+from dynamap.plan import Call, CallFailed, Emit, Join, Sleep, Spawn, Ticket
 from tests.fakes import FakeClient, answered, condition_failed, drive, lost, numbered, store_of
 
 
@@ -265,7 +265,7 @@ def test_attempts_that_differ_are_attempts_of_one_call() -> None:
         for number in range(2):
             try:
                 yield Call("PutItem", {"TableName": "notes", "Item": {"n": {"N": str(number)}}})
-            except Exception:
+            except CallFailed:
                 yield Sleep(0.1)
         yield Call("PutItem", {"TableName": "notes", "Item": {}})
 
