@@ -51,6 +51,8 @@ MOST_IN_FLIGHT: Final = 8
 _SMALL: Final = 32 * 1024
 # a control character of one byte is \u0001 in JSON
 _LONGEST_ESCAPE: Final = 6
+# {"PutRequest": {"Item": ...}}, and more than that
+_ENVELOPE: Final = 64
 
 
 @dataclass(slots=True, eq=False)
@@ -262,7 +264,7 @@ def _weight(item: Item) -> int:
     """The bytes that an item takes in a request, or more."""
     if not exceeds(item, _SMALL):
         return _SMALL * _LONGEST_ESCAPE
-    return len(json.dumps(item, default=_as_base64))
+    return _ENVELOPE + len(json.dumps(item, default=_as_base64))
 
 
 def _as_base64(value: Any) -> str:
@@ -278,6 +280,7 @@ class _Reader:
         self._given = given
         self._moment = moment
         self._carried: _Entry | None = None
+        self._mistaken = False
         self.more = True
         self.error: Exception | None = None
         self.count = 0
@@ -315,30 +318,37 @@ class _Reader:
             return None
         except Exception as error:  # noqa: BLE001 - passed on when what came before it is written
             self._end(error)
-            annotate(error, f"{batch.what}: {self._before()}")
             return None
         try:
             entry = batch.entry(batch.scope, given, self.count + 1)
         except DynamapError as error:
-            what, noun = batch.what, batch.noun
-            self._end(located(error, what, noun, self.count + 1, f" ({self._before()})"))
+            self._end(located(error, batch.what, batch.noun, self.count + 1))
+            self._mistaken = True
             return None
         except Exception as error:  # noqa: BLE001 - a caller's own encoder may raise anything
             self._end(error)
-            annotate(error, f"{batch.what}, {batch.noun} {self.count + 1:,}; {self._before()}")
             return None
         self.count += 1
         return entry
+
+    def error_after(self) -> Exception | None:
+        """The error, which says what became of those before it; they are written by now."""
+        error = self.error
+        if isinstance(error, DynamapError) and self._mistaken:
+            made = type(error)(f"{error} ({self._before()})", **error.__dict__)
+            made.__cause__ = error.__cause__
+            return made
+        if error is not None:
+            annotate(error, f"{self._batch.what}, {self._batch.noun} {self.count + 1:,}: {self._before()}")
+        return error
 
     def _before(self) -> str:
         noun, done = self._batch.noun, self._batch.done
         if not self.count:
             return f"nothing was {done}"
-        return (
-            f"the {noun} before it was {done}"
-            if self.count == 1
-            else f"the {self.count:,} {noun}s before it were {done}"
-        )
+        if self.count == 1:
+            return f"the {noun} before it was {done}"
+        return f"the {self.count:,} {noun}s before it were {done}"
 
     def _end(self, error: Exception) -> None:
         self.more = False
@@ -365,8 +375,9 @@ class _Sending:
             yield from self._join()
         if self._errors:
             self._fail()
-        if self._reader.error is not None:
-            raise self._reader.error
+        error = self._reader.error_after()
+        if error is not None:
+            raise error
 
     def _start(self, chunk: _Chunk) -> Plan[None]:
         while len(self._running) >= MOST_IN_FLIGHT or self._overlaps(chunk):

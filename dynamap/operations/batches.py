@@ -168,9 +168,9 @@ def reason(error: DynamapError) -> str:
     return str(error)
 
 
-def located(error: DynamapError, what: str, noun: str, position: int, after: str = "") -> DynamapError:
-    """The same error, with the place in the iterable that it is about; *after* is what became of those before."""
-    made = type(error)(f"{what}, {noun} {position:,}: {error}{after}", **error.__dict__)
+def located(error: DynamapError, what: str, noun: str, position: int) -> DynamapError:
+    """The same error, with the place in the iterable that it is about."""
+    made = type(error)(f"{what}, {noun} {position:,}: {error}", **error.__dict__)
     made.__cause__ = error
     return made
 
@@ -215,10 +215,7 @@ class Rounds:
 
     def given_up(self, what: str, count: int) -> Throttled:
         """The error that there may be no further round."""
-        msg = (
-            f"{what}: the service answered and left {count} undone, {self._count} times in a row without progress or "
-            f"with no repeats to spare: spread the load or raise the capacity"
-        )
+        msg = f"{what}: the service kept leaving {count} undone: spread the load or raise the capacity"
         return Throttled(msg)
 
 
