@@ -22,7 +22,7 @@ DynamapError
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, Flag, auto
 from typing import Any, Literal, TypeVar
 
@@ -214,7 +214,7 @@ class Failure:
     reason: Reason | None
     code: str | None = None
     message: str | None = None
-    item: object = None
+    item: object = field(default=None, repr=False)
 
 
 class Failures:
@@ -223,6 +223,10 @@ class Failures:
     def __init__(self, failures: tuple[Failure, ...], operations: tuple[object, ...] = ()) -> None:
         self.failures = failures
         self._operations = operations
+
+    def __repr__(self) -> str:
+        reasons = (f"{each.position}: {each.code}" for each in self.failures if each.reason is not None)
+        return f"Failures({', '.join(reasons)})"
 
     def __getstate__(self) -> dict[str, Any]:
         # the operations hold the client: they do not travel

@@ -56,7 +56,8 @@ class Repository(Generic[D, M]):
         """The key of one item, for operations on many. Raises KeyValueError."""
         values = self._scope.filled(key)
         self._scope.entity.key(values)
-        return ItemKey(self._scope.entity.cls, values)
+        # in their stored form, so that what names one item is one key
+        return ItemKey(self._scope.entity.cls, self._scope.entity.normalized(values))
 
     def get(self, **key: object) -> Get[D, M, None]:
         """Read one item by its key; the answer is None, or with `required()` an `ItemNotFound`, if there is none."""

@@ -50,6 +50,7 @@ def evaluate(condition: Condition, entity: Entity[Any], item: Mapping[str, Wire]
 
 class _Evaluator:
     def __init__(self, entity: Entity[Any], item: Mapping[str, Wire]) -> None:
+        self._entity = entity
         self._compiler = Compiler(entity)
         self._item = item
 
@@ -83,7 +84,11 @@ class _Evaluator:
     # ---- operands
 
     def _stored(self, reference: object) -> Wire | None:
-        return wire_at(self._item, self._compiler.resolve(reference).attributes)
+        resolved = self._compiler.resolve(reference)
+        # under the first name that is there, as reading does
+        names = self._entity.shape.by_name[resolved.field].read_from
+        first = next((name for name in names if name in self._item), resolved.attributes[0])
+        return wire_at(self._item, (first, *resolved.attributes[1:]))
 
     def _operand(self, operand: object) -> Wire | None:
         if not isinstance(operand, Size):

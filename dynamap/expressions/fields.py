@@ -39,6 +39,7 @@ M = TypeVar("M")
 Number: TypeAlias = "int | float | Decimal"
 Ordered: TypeAlias = "str | bytes | int | float | Decimal | date | time | timedelta | UUID | Enum | None"
 MYPY = False  # mypy takes it for True
+_TERMS: tuple[type, ...] = (Operand, Value)
 _NODES = (Compare, Between, Membership, Exists, TypeIs, BeginsWith, Contains, And, Or, Not)
 
 
@@ -49,6 +50,9 @@ class Condition:
 
     def __init__(self, node: Node) -> None:
         self.node = node
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_told(self.node)})"
 
     def __and__(self, other: Condition) -> Condition:
         return Condition(And((self.node, _node_of(other, "&"))))
@@ -82,6 +86,30 @@ def _node_of(other: object, operator: str) -> Node:
         return other.node
     msg = f"{operator} combines two Conditions; got {type(other).__name__}"
     raise TypeError(msg)
+
+
+def _told(part: object) -> str:
+    """A condition or an operand for a person; values are left out, they may be secret."""
+    if isinstance(part, _TERMS):
+        return repr(part)
+    if isinstance(part, (And, Or)):
+        texts = [f"({_told(each)})" if isinstance(each, (And, Or)) else _told(each) for each in part.parts]
+        return (" & " if isinstance(part, And) else " | ").join(texts)
+    if isinstance(part, Not):
+        return f"~({_told(part.part)})"
+    if isinstance(part, Compare):
+        return f"{part.left!r} {part.operator} {_told(part.right)}"
+    if isinstance(part, Between):
+        return f"{part.operand!r} between {_told(part.low)} and {_told(part.high)}"
+    if isinstance(part, Membership):
+        return f"{part.operand!r} in ({', '.join(map(_told, part.candidates))})"
+    if isinstance(part, Exists):
+        return f"{part.field!r} {'exists' if part.expected else 'does not exist'}"
+    if isinstance(part, TypeIs):
+        return f"{part.field!r} is stored as {part.kind}"
+    if isinstance(part, (BeginsWith, Contains)):
+        return f"{part.field!r} {'begins with' if isinstance(part, BeginsWith) else 'contains'} ..."
+    return "..."
 
 
 def _references(part: object) -> Iterator[Field[Any]]:
@@ -129,6 +157,9 @@ class Sum(Value[T]):
     def __init__(self, left: object, sign: str, right: object) -> None:
         self.left, self.sign, self.right = left, sign, right
 
+    def __repr__(self) -> str:
+        return f"{_told(self.left)} {self.sign} {_told(self.right)}"
+
 
 class OrElse(Term[T]):
     """A field, or a default where the item has no such attribute (`if_not_exists`)."""
@@ -138,6 +169,9 @@ class OrElse(Term[T]):
     def __init__(self, field: Field[Any], default: object) -> None:
         self.field, self.default = field, default
 
+    def __repr__(self) -> str:
+        return f"{self.field!r}.or_else({_told(self.default)})"
+
 
 class Size(Operand[int]):
     """The size of a field: characters, bytes, or elements."""
@@ -146,6 +180,9 @@ class Size(Operand[int]):
 
     def __init__(self, field: Operand[Sized | None]) -> None:
         self.field = field
+
+    def __repr__(self) -> str:
+        return f"{self.field!r}.size()"
 
     def eq(self, other: int | Operand[int]) -> Condition:
         return Condition(Compare("=", self, other))

@@ -34,6 +34,10 @@ class Transacted:
     def __init__(self, operations: Sequence[object], stored: Sequence[Any]) -> None:
         self._stored = list(zip(operations, stored, strict=True))
 
+    def __repr__(self) -> str:
+        operations: list[Any] = [operation for operation, _ in self._stored]
+        return f"Transacted({', '.join(operation._what for operation in operations)})"  # noqa: SLF001
+
     def stored(self, operation: Stores[M], /) -> M:
         """The entity that this put or rewrite stored.
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import attrs
 import pytest
 
-from dynamap import Condition, EncodeError, F, RequestError
+from dynamap import Attribute, Condition, EncodeError, F, RequestError, Table, entity
+from dynamap.expressions import Compiler
 from dynamap.expressions.evaluate import evaluate
 from tests.evaluations import CASES, ITEM, Thing, Things
+from tests.tiny_table import holds
 
 THING = Things.entity(Thing)
 
@@ -60,6 +63,45 @@ def test_the_size_of_a_number_is_none() -> None:
 def test_what_cannot_be_compiled_cannot_be_evaluated(condition: Condition, error: type[Exception]) -> None:
     with pytest.raises(error):
         evaluate(condition, THING, {"limit": {"N": "1"}})
+
+
+@entity("RENAMED", pk="RENAMED#{id}", sk="RENAMED")
+class Renamed:
+    id: str
+    size: Annotated[int, Attribute("new", aliases=("old", "older"))] = 0
+    tags: Annotated[list[str], Attribute("labels", aliases=("words",))] = attrs.field(factory=list[str])
+
+
+RENAMED = Table("renamed", [Renamed]).entity(Renamed)
+
+
+@pytest.mark.parametrize(
+    ("item", "found"),
+    [
+        ({"new": {"N": "7"}}, True),
+        ({"old": {"N": "7"}}, True),
+        ({"older": {"N": "7"}, "words": {"L": []}}, True),
+        ({"new": {"N": "1"}, "old": {"N": "7"}}, False),
+        ({"old": {"N": "1"}, "older": {"N": "7"}}, False),
+        ({"oldest": {"N": "7"}}, False),
+    ],
+)
+def test_what_is_stored_under_an_alias_is_found_there_as_reading_finds_it(item: dict[str, Any], found: bool) -> None:
+    assert evaluate(F(Renamed.size).eq(7), RENAMED, item) is found
+    assert evaluate(F(Renamed.size).ne(7), RENAMED, item) is not found
+    assert holds(compiled_condition(F(Renamed.size).eq(7)), item) is found
+
+
+def test_a_path_inside_of_what_has_an_alias_is_found_there() -> None:
+    first = F(Renamed, lambda renamed: renamed.tags[0])
+    assert evaluate(first.eq("x"), RENAMED, {"words": {"L": [{"S": "x"}]}})
+    assert not evaluate(first.exists(), RENAMED, {"labels": {"L": []}, "words": {"L": [{"S": "x"}]}})
+
+
+def compiled_condition(condition: Condition) -> dict[str, Any]:
+    compiler = Compiler(RENAMED)
+    text = compiler.condition([condition])
+    return {"ConditionExpression": text, **compiler.placeholders()}
 
 
 def test_a_condition_names_its_fields() -> None:
