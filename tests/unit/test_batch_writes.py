@@ -143,6 +143,7 @@ def test_numbers_are_one_key_however_they_are_written() -> None:
     assert [len(call.params["RequestItems"]["numbered"]) for call in lanes.calls] == [2, 1]
 
 
+@pytest.mark.deep
 @given(
     keys=st.lists(st.integers(0, 60), max_size=220),
     picks=st.lists(st.integers(0, 7), min_size=1, max_size=60),
