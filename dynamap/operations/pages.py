@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, final
@@ -10,7 +12,7 @@ from dynamap.operations.base import Runtime
 from dynamap.operations.sending import read
 from dynamap.plan import Call, Item, Join, Plan, Spawn, Ticket
 
-__all__ = ["Found", "Page", "Pager", "Source"]
+__all__ = ["Found", "Page", "Pager", "Source", "binding_of"]
 
 M_co = TypeVar("M_co", covariant=True)
 
@@ -140,3 +142,22 @@ def _found(reply: Mapping[str, Any], shows: Callable[[Item], bool]) -> Found:
     read_items: int = reply.get("ScannedCount", reply.get("Count", len(answered or ())))
     # some servers end with an empty key
     return Found(items, count, read_items - count, reply.get("LastEvaluatedKey") or None)
+
+
+def binding_of(operation: str, params: Mapping[str, Any], placeholders: Mapping[str, Any], clock: str | None) -> bytes:
+    """What a cursor belongs to: all of a request but for the time, and what it wants of the items.
+
+    *clock* is the placeholder of the time in the filter.
+    """
+    values = {
+        placeholder: wire
+        for placeholder, wire in placeholders.get("ExpressionAttributeValues", {}).items()
+        if placeholder != clock
+    }
+    bound = [operation, params, placeholders.get("ExpressionAttributeNames", {}), values]
+    return hashlib.sha256(json.dumps(bound, sort_keys=True, default=_hexadecimal).encode()).digest()
+
+
+def _hexadecimal(value: Any) -> dict[str, str]:
+    """Binary data, for which JSON has no word."""
+    return {"hexadecimal": bytes(value).hex()}

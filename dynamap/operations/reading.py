@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -16,7 +14,9 @@ from dynamap.model import Entity
 from dynamap.operations.base import Moment, Operation, Scope
 from dynamap.operations.cursors import CursorKeys
 from dynamap.operations.endings import Ending, Pages, Series
-from dynamap.operations.pages import Found, Page, Pager, Source
+from dynamap.operations.filtering import Hiding, check_filter, check_whole, hiding
+from dynamap.operations.pages import Found, Page, Pager, Source, binding_of
+from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import Stream, gathered
 from dynamap.operations.targets import Target
 from dynamap.plan import Call, Emit, Item, Plan
@@ -26,12 +26,15 @@ __all__ = ["Projecting", "Reading"]
 M = TypeVar("M")
 R = TypeVar("R")
 
+# a page of keys alone may hold thousands, each of which stands for an item of up to 400 KB
+_MOST_AT_ONCE = 400
+
 
 class Projecting(Protocol):
     """What makes something else of items than whole entities."""
 
-    def text(self, compiler: Compiler, keys: Sequence[str], /) -> str:
-        """The ProjectionExpression, with these key attributes in any case."""
+    def text(self, compiler: Compiler, keys: Sequence[str], /) -> str | None:
+        """The ProjectionExpression, with these key attributes in any case; None where all attributes are read."""
         ...
 
     def decode(self, item: Item, /) -> Any:
@@ -55,6 +58,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
     _max_pages: int | None
     _expired_included: bool
     _consistent: bool
+    _whole_consistent: bool
     _ahead: bool
     _hydrated: bool
     _projection: Projecting | None
@@ -72,6 +76,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             _max_pages=None,
             _expired_included=False,
             _consistent=scope.consistent and not target.is_global,
+            _whole_consistent=scope.consistent,
             _ahead=False,
             _hydrated=False,
             _projection=None,
@@ -103,7 +108,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         if not isinstance(given, Condition):
             msg = f"{self._what}: filter() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
             raise RequestError(msg)
-        self._check_filter(given)
+        check_filter(self._target, given, self._what)
         return self._copy(_filters=(*self._filters, condition))
 
     def limit(self, n: int, /) -> Self:
@@ -128,11 +133,11 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         Raises RequestError on a global index, which is always read eventually.
         """
         self._target.check_consistent()
-        return self._copy(_consistent=True)
+        return self._copy(_consistent=True, _whole_consistent=True)
 
     def eventually_consistent(self) -> Self:
         """Read what may be a little old, for half the price."""
-        return self._copy(_consistent=False)
+        return self._copy(_consistent=False, _whole_consistent=False)
 
     def read_ahead(self) -> Self:
         """Read the next page while the caller of an iteration works on the one before; at most one, for one thread."""
@@ -158,21 +163,28 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             found = yield from pager.next_page(left)
             if found is None:
                 return
-            values, _ = yield from self._taken(found.items, left)
-            if left is not None:
-                left -= len(values)
-            if values:
-                yield Emit(values)
+            rest = found.items
+            while rest and left != 0:
+                size = self._chunk_size(left)
+                values = yield from self._decoded(rest[:size])
+                rest = rest[size:]
+                left = None if left is None else left - len(values)
+                if values:
+                    yield Emit(values)
 
     def _taken(self, items: list[Item], left: int | None) -> Plan[tuple[list[M], list[Item]]]:
         """What is answered for the first of these items, *left* at most, and the items that are not needed for it."""
         values: list[M] = []
         rest = items
         while rest and (left is None or len(values) < left):
-            wanted = len(rest) if left is None else left - len(values)
-            chunk, rest = rest[:wanted], rest[wanted:]
-            values += yield from self._decoded(chunk)
+            size = self._chunk_size(None if left is None else left - len(values))
+            values += yield from self._decoded(rest[:size])
+            rest = rest[size:]
         return values, rest
+
+    def _chunk_size(self, left: int | None) -> int:
+        """How many items to make answers of at once, where *left* are asked for still."""
+        return _MOST_AT_ONCE if left is None else min(left, _MOST_AT_ONCE)
 
     def _decoded(self, items: list[Item]) -> Plan[list[M]]:
         """What is answered for these items."""
@@ -336,57 +348,42 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         self, operation: str, params: dict[str, Any], compiler: Compiler, moment: Moment, *, counting: bool
     ) -> Source:
         """The requests of these params, filtered and projected; *compiler* has the key condition's names and values."""
-        hiding: tuple[list[str], str | None] = self._hiding(compiler, moment)
-        text = compiler.condition([*hiding[0], *self._filters])
+        hidden: Hiding = self._hiding(compiler, moment)
+        text = compiler.condition([*hidden.texts, *self._filters])
         if text is not None:
             params["FilterExpression"] = text
-        binding = _binding(operation, params, compiler.placeholders(), hiding[1])
+        binding = binding_of(operation, params, compiler.placeholders(), hidden.clock)
         if counting:
-            if self._hides_at_server:
+            if hidden.complete:
                 params["Select"] = "COUNT"
         elif self._projection is not None:
-            params["ProjectionExpression"] = self._projection.text(compiler, self._target.start_attributes)
-        else:
-            self._check_whole()
+            projected = self._projection.text(compiler, self._target.start_attributes)
+            if projected is not None:
+                params["ProjectionExpression"] = projected
+        elif not self._hydrated:
+            check_whole(self._target, self._what)
         params |= compiler.placeholders()
         if self._consistent:
             params["ConsistentRead"] = True
+        return Source(Call(operation, params), self._what, self._shows(moment), bool(self._filters), binding)
+
+    def _expiry(self, moment: Moment) -> int | None:
+        """The second up to which items have expired; None where that does not count."""
+        return None if self._expired_included else self._scope.expiry(moment)
+
+    def _hiding(self, compiler: Compiler, moment: Moment) -> Hiding:
+        """What the service is to leave out beside the caller's filters."""
+        return hiding(self._target, compiler, self._expiry(moment))
+
+    def _shows(self, moment: Moment) -> Callable[[Item], bool]:
+        """Whether an item that came is one of those that were asked for."""
         entity: Entity[Any] = self._scope.entity
-        now = None if self._expired_included else self._scope.expiry(moment)
+        now = self._expiry(moment)
 
         def shows(item: Item) -> bool:
-            return entity.claims(item) and (now is None or not entity.is_expired(item, now))
+            return entity.claims(item) and unexpired(entity, item, now) is not None
 
-        return Source(Call(operation, params), self._what, shows, bool(self._filters), binding)
-
-    def _hiding(self, compiler: Compiler, moment: Moment) -> tuple[list[str], str | None]:
-        """The filters for what is no item of this class or has expired, and the placeholder of the time in them.
-
-        A filter must not name a key attribute: what stands in one is left out after it came.
-        """
-        entity: Entity[Any] = self._scope.entity
-        keys = self._target.attributes
-        texts: list[str] = []
-        discriminator = entity.layout.discriminator
-        if discriminator is not None and discriminator not in keys:
-            name = compiler.name(discriminator)
-            values = [compiler.value({"S": each}) for each in (entity.name, *entity.aliases)]
-            text = f"{name} = {values[0]}" if len(values) == 1 else f"{name} IN ({', '.join(values)})"
-            texts.append(f"({text} OR attribute_not_exists({name}))" if entity.untyped else text)
-        now = None if self._expired_included else self._scope.expiry(moment)
-        if now is None or entity.ttl_attribute is None or entity.ttl_attribute in keys:
-            return texts, None
-        clock = compiler.value({"N": str(now)})
-        # no number there is never over, as NOT says and > would not
-        texts.append(f"NOT {compiler.name(entity.ttl_attribute)} <= {clock}")
-        return texts, clock
-
-    @property
-    def _hides_at_server(self) -> bool:
-        """Whether all that is left out is left out by the service, so that it can count."""
-        entity, keys = self._scope.entity, self._target.attributes
-        ttl = None if self._expired_included else entity.ttl_attribute
-        return entity.layout.discriminator not in keys and (ttl is None or ttl not in keys)
+        return shows
 
     # ---- checks
 
@@ -397,60 +394,6 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             raise RequestError(msg)
         return n
 
-    def _check_filter(self, condition: Condition) -> None:
-        """Raise RequestError for a field that a filter cannot see here."""
-        entity, compiler = self._scope.entity, Compiler(self._scope.entity)
-        for reference in condition.fields():
-            name = compiler.resolve(reference).field
-            field = entity.shape.by_name[name]
-            owner = f"{entity.cls.__qualname__}.{name}"
-            keys = [attribute for attribute in field.read_from if attribute in self._target.attributes]
-            if keys:
-                msg = (
-                    f"{self._what}: {owner} is stored as {keys[0]!r}, a key attribute of {self._target.words}, which "
-                    f"no filter may name: give it to query() or range()"
-                )
-                raise RequestError(msg)
-            missing = self._target.missing(field.read_from)
-            if missing:
-                msg = (
-                    f"{self._what}: {self._target.words} does not hold {missing[0]!r}, so that no filter can see "
-                    f"{owner}: project it in the index, or filter what was read"
-                )
-                raise RequestError(msg)
-
-    def _check_whole(self) -> None:
-        """Raise RequestError where the items of an index are no whole entities."""
-        if self._hydrated:
-            return
-        shape = self._scope.entity.shape
-        stored = [name for field in shape.fields if field.stored and not field.extras for name in field.read_from]
-        missing = self._target.missing(tuple(stored))
-        partial = self._target.index is not None and self._target.index.projection != "ALL"
-        if missing or (partial and shape.extras):
-            what = ", ".join(map(repr, missing)) or "attributes of no field"
-            msg = (
-                f"{self._what}: {self._target.words} does not hold {what}, so that its items are no whole "
-                f"{self._scope.entity.cls.__qualname__}: add hydrate(), which reads them from the table, or project()"
-            )
-            raise RequestError(msg)
-
 
 def _first(found: list[M]) -> M | None:
     return found[0] if found else None
-
-
-def _binding(operation: str, params: dict[str, Any], placeholders: dict[str, Any], clock: str | None) -> bytes:
-    """What a cursor belongs to: all of the request but for the time, and what it wants of the items."""
-    values = {
-        placeholder: wire
-        for placeholder, wire in placeholders.get("ExpressionAttributeValues", {}).items()
-        if placeholder != clock
-    }
-    bound = [operation, params, placeholders.get("ExpressionAttributeNames", {}), values]
-    return hashlib.sha256(json.dumps(bound, sort_keys=True, default=_plain).encode()).digest()
-
-
-def _plain(value: object) -> Any:
-    """What JSON has no word for, in one text each."""
-    return {"bytes": bytes(value).hex()} if isinstance(value, (bytes, bytearray)) else repr(value)
