@@ -22,6 +22,7 @@ from dynamap.operations import (
     Capacity,
     Counting,
     CursorKeys,
+    Execute,
     Operation,
     Readable,
     Runtime,
@@ -166,6 +167,23 @@ class Store(Generic[D]):
         """
         made: TransactGet[D, Any] = TransactGet(self._runtime, gets)
         return made
+
+    def execute(
+        self, statement: str, parameters: Sequence[object] = (), /, *, writes: bool = False, unversioned: bool = False
+    ) -> Execute[D]:
+        """A PartiQL statement with a value for each `?`; answers the items as dicts of plain values.
+
+        No class is involved: attributes have their stored names, and items of every type are among the answers. A
+        statement that writes needs *writes*, and *unversioned* too in a table that holds versioned types, for it
+        neither checks nor raises a version; it is sent once, and a lost answer is `OutcomeUnknown`. Raises RequestError
+        or UnguardedWrite for what is not permitted so, EncodeError for a parameter that DynamoDB cannot hold.
+        """
+        versioned = () if unversioned else self._versioned()
+        return Execute(self._runtime, self._name, statement, parameters, writes=writes, versioned=versioned)
+
+    def _versioned(self) -> list[str]:
+        entities = (self._table.entity(cls) for cls in self._table.entities)
+        return [entity.cls.__qualname__ for entity in entities if entity.version is not None]
 
     def capacity(self) -> AbstractContextManager[Capacity]:
         """Sum the capacity units of the operations that begin inside of the with block, to their end.

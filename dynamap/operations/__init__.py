@@ -6,12 +6,13 @@ from dynamap.operations.batch_write import DeleteMany, PutMany
 from dynamap.operations.check import Check
 from dynamap.operations.cursors import CursorKeys, cursor_keys
 from dynamap.operations.delete import Delete, DeleteReturning
+from dynamap.operations.execute import Execute
 from dynamap.operations.get import Get, Readable
 from dynamap.operations.guards import Guard, guard_of_version
 from dynamap.operations.index_view import IndexView
 from dynamap.operations.item_key import ItemKey
-from dynamap.operations.pages import Page
 from dynamap.operations.observing import CallInfo, Capacity, Counting
+from dynamap.operations.pages import Page
 from dynamap.operations.put import Put, PutReturning
 from dynamap.operations.query import Query
 from dynamap.operations.tables import create_table, delete_table
@@ -31,6 +32,7 @@ __all__ = [
     "Delete",
     "DeleteMany",
     "DeleteReturning",
+    "Execute",
     "Get",
     "GetMany",
     "Guard",

@@ -40,6 +40,9 @@ def explain(call: Call) -> str:
         gets = [Call("GetItem", {**item["Get"], "ConsistentRead": True}) for item in call.params["TransactItems"]]
         head = f"TransactGetItems of {len(gets)}, at twice the read units of each"
         return "\n".join([head, *(f"  {line}" for get in gets for line in explain(get).split("\n"))])
+    if call.operation == "ExecuteStatement":
+        values = [f"  parameter  {_value(wire)}" for wire in call.params.get("Parameters", ())]
+        return "\n".join([f"ExecuteStatement {call.params['Statement']}", *values])
     index = f", index {call.params['IndexName']}" if "IndexName" in call.params else ""
     lines = [f"{call.operation} on {call.params['TableName']}{index}"]
     lines += [f"  {label:<10} {text}" for label, text in _rows(call)]

@@ -121,7 +121,8 @@ class Capacity:
                 _count(self._operations, operation, units)
                 _count(self._tables, str(each.get("TableName")), units)
                 for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
-                    for name, its in (each.get(kind) or {}).items():
+                    indexes: Mapping[str, Mapping[str, Any]] = each.get(kind) or {}
+                    for name, its in indexes.items():
                         _count(self._indexes, name, float(its.get("CapacityUnits", 0.0)))
 
 
@@ -306,7 +307,8 @@ def _asking(call: Call) -> Call:
 
 def _consumed(reply: Reply) -> list[Mapping[str, Any]]:
     consumed: Any = reply.get("ConsumedCapacity") or []
-    return [consumed] if isinstance(consumed, Mapping) else list(consumed)
+    listed: list[Mapping[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
+    return listed
 
 
 def _tables(call: Call) -> Iterator[str]:

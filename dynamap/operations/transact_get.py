@@ -103,7 +103,7 @@ def _checked_get(position: int, operation: object, runtime: Runtime) -> Get[Any,
     if not isinstance(made, Get):
         msg = f"transact_get() takes gets, such as accounts.get(...); argument {position} is {type(made).__name__}"
         raise RequestError(msg)
-    get: Get[Any, Any, Any] = made
+    get: Get[Any, Any, Any] = operation  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]
     if get._runtime.driver is not runtime.driver:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         msg = f"transact_get(): argument {position} belongs to a store with another client: use one of this client"
         raise RequestError(msg)
