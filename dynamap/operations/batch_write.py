@@ -65,6 +65,7 @@ class _Entry:
     identity: tuple[Any, ...]
     request: dict[str, Any]
     weight: int = 0
+    """The bytes that it takes in a request, or more."""
 
 
 _Chunk = dict[tuple[Any, ...], _Entry]
@@ -250,21 +251,17 @@ def _put_entry(scope: Scope[Any], given: Any, position: int) -> _Entry:
         # as long as the number that it will have
         item[entity.version_attribute] = {"N": str(entity.layout.first_version(scope.runtime.clock()))}
     values = entity.key_values(instance)
-    check_item_size(entity, item, shown(values))
-    return _Entry(position, instance, values, identity_of(scope, item), {"PutRequest": {"Item": item}}, _weight(item))
+    weight = _SMALL * _LONGEST_ESCAPE
+    if exceeds(item, _SMALL):
+        check_item_size(entity, item, shown(values))
+        weight = _ENVELOPE + len(json.dumps(item, default=_as_base64))
+    return _Entry(position, instance, values, identity_of(scope, item), {"PutRequest": {"Item": item}}, weight)
 
 
 def _delete_entry(scope: Scope[Any], given: Any, position: int) -> _Entry:
     values, key = key_of(scope, given)
     source: ItemKey[Any] = ItemKey(scope.entity.cls, values)
     return _Entry(position, source, values, identity_of(scope, key), {"DeleteRequest": {"Key": key}})
-
-
-def _weight(item: Item) -> int:
-    """The bytes that an item takes in a request, or more."""
-    if not exceeds(item, _SMALL):
-        return _SMALL * _LONGEST_ESCAPE
-    return _ENVELOPE + len(json.dumps(item, default=_as_base64))
 
 
 def _as_base64(value: Any) -> str:
