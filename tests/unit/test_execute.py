@@ -147,9 +147,9 @@ def test_a_statement_that_writes_is_refused_unless_it_is_permitted(statement: st
     with pytest.raises(RequestError) as caught:
         notes().execute(statement)
     assert str(caught.value) == (
-        f"PartiQL {verb}: it writes, and knows nothing of keys, indexes, types and versions: put, update and delete "
-        f"do; say writes=True to send it all the same"
-    )
+        "PartiQL VERB: it writes, and knows nothing of keys, indexes, types and versions: put, update and delete "
+        "do; say writes=True to send it all the same"
+    ).replace("VERB", verb)
     assert notes().execute(statement, writes=True).params() == {"Statement": statement}
 
 
@@ -168,10 +168,10 @@ def test_a_statement_that_writes_is_refused_unless_it_is_permitted(statement: st
 def test_versioned_types_need_more(statement: str) -> None:
     verb = statement.split(maxsplit=1)[0].upper()
     assert refused(UnguardedWrite, statement, writes=True) == (
-        f"PartiQL {verb}: the table holds Account, whose versions it would neither check nor raise, so that other "
-        f"writers would lose its change or theirs: say unversioned=True if it writes none of them, or if nobody else "
-        f"writes meanwhile"
-    )
+        "PartiQL VERB: the table holds Account, whose versions it would neither check nor raise, so that other "
+        "writers would lose its change or theirs: say unversioned=True if it writes none of them, or if nobody else "
+        "writes meanwhile"
+    ).replace("VERB", verb)
     assert shop().execute(statement, writes=True, unversioned=True).params() == {"Statement": statement}
 
 
