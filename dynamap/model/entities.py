@@ -296,7 +296,7 @@ class Entity(Generic[M]):
         if versioned and self.stored_version(item, applied=applied) == 0:
             item = {**item, self.version_attribute or "": {"N": "-1"}}
         try:
-            known = self._known(item, shape)
+            known = self._known(item, shape, applied=applied)
             return compiled(shape).decode_item(item, known=known, ignore=self.layout.bookkeeping)
         except DecodeFailure as failure:
             self.refuse(item, failure, applied=applied)
@@ -314,7 +314,7 @@ class Entity(Generic[M]):
             return self.untyped
         return found.get("S") == self.name or found.get("S") in self.aliases
 
-    def _known(self, item: Mapping[str, Wire], shape: ClassShape) -> dict[str, Any]:
+    def _known(self, item: Mapping[str, Wire], shape: ClassShape, *, applied: bool) -> dict[str, Any]:
         """The fields that are not stored, recovered from the key."""
         if all(field.stored for field in shape.fields):
             return {}
@@ -325,7 +325,7 @@ class Entity(Generic[M]):
                     known |= part.decode(item[part.attribute])
                 except KeyMismatch as mismatch:
                     problem = "the key does not fit its template"
-                    self._refuse(item, f"$.{part.attribute}", problem, applied=False, cause=mismatch)
+                    self._refuse(item, f"$.{part.attribute}", problem, applied, mismatch)
         return {field.name: known[field.name] for field in shape.fields if not field.stored and field.name in known}
 
     def _refuse(

@@ -187,11 +187,11 @@ class KnownFields:
             depends = (*part.fields, *use.when_fields)
             changes = any(name in self.changed or name in self.computed for name in depends)
             if changes or all(name in self.known for name in depends):
-                yield self._changed(use, part)
+                yield self._changed(use, part, creates=True)
             else:
                 yield from self._created(use, part)
 
-    def _changed(self, use: IndexUse, part: KeyPart) -> KeyChange:
+    def _changed(self, use: IndexUse, part: KeyPart, *, creates: bool = False) -> KeyChange:
         values = {**self.known, **self.changed}
         for name in (*self.computed, *self.initial):
             values.pop(name, None)
@@ -206,7 +206,7 @@ class KnownFields:
         stays = use.when is None and not any(name in self.changed for name in part.fields)
         if stays and all(name in self.initial for name in lacking) and self._start_together(lacking):
             return KeyChange(part.attribute, self._encode(part, {**values, **self.initial}), if_missing=True)
-        raise self._unknown(use, part, lacking)
+        raise self._unknown(use, part, lacking, creates=creates)
 
     def _created(self, use: IndexUse, part: KeyPart) -> Iterator[KeyChange]:
         """The attribute of a new item, that of an old one being right already."""
@@ -217,7 +217,7 @@ class KnownFields:
         if started and not self._start_together([*started, *others]):
             uncertain += started
         if uncertain:
-            raise self._unknown(use, part, list(dict.fromkeys(uncertain)))
+            raise self._unknown(use, part, list(dict.fromkeys(uncertain)), creates=True)
         if use.when is not None and not _holds(use, self.entity, self._item(self.known, use.when_fields)):
             return
         defaults = {name: _default(self.entity.shape.by_name[name]) for name in others}
@@ -253,7 +253,7 @@ class KnownFields:
                 item[described.attribute] = wire
         return item
 
-    def _unknown(self, use: IndexUse, part: KeyPart, lacking: Sequence[str]) -> RequestError:
+    def _unknown(self, use: IndexUse, part: KeyPart, lacking: Sequence[str], *, creates: bool) -> RequestError:
         index = use.index.name
         computed = [name for name in lacking if name in self.computed or name in self.initial]
         if computed:
@@ -261,6 +261,12 @@ class KnownFields:
                 f"{self.what}: {_listed(computed)} gets a value that only DynamoDB computes, but is part of the index "
                 f"{index!r} ({part.attribute}), whose key is computed before it is sent: set a plain value, or use "
                 f"update(item).to(changed)"
+            )
+        elif creates:
+            # what is given must be stored already, so that nothing could be created
+            msg = (
+                f"{self.what}: the key of the index {index!r} ({part.attribute}) cannot be known without "
+                f"{_listed(lacking)}: set {'it' if len(lacking) == 1 else 'them'} too, or use update(item).to(changed)"
             )
         else:
             given = ", ".join(f"{name}=..." for name in lacking)

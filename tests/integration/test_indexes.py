@@ -205,7 +205,7 @@ def test_an_upsert_that_creates_writes_every_index_key(desks: Store[Sync], clien
     tickets = desks.of(Ticket)
     upsert = tickets.upsert(desk="d", id="1").set(F(Ticket.owner), "ann").set(F(Ticket.status), "closed")
     # nothing is known of an item that may exist
-    with pytest.raises(RequestError, match="cannot be known without at: add"):
+    with pytest.raises(RequestError, match="cannot be known without at: set it too"):
         upsert.send()
     upsert = upsert.set(F(Ticket.at), later(7)).set(F(Ticket.rank), 1).set(F(Ticket.place), "here")
     upsert.send()

@@ -222,6 +222,20 @@ def test_an_update_recomputes_the_keys_of_what_it_changes(make: Callable[[], Any
             ),
         ),
         (
+            lambda: jobs.upsert(id="1").set(F(Job.priority), 3).if_version(5),
+            (
+                "upsert of Job id='1': the key of the index 'gsi' (gsisk) cannot be known without state: add "
+                ".given(state=...) with what is stored, or use update(item).to(changed)"
+            ),
+        ),
+        (
+            lambda: documents.upsert(id="1").set(F(Document.category), "a"),
+            (
+                "upsert of Document id='1': the key of the index 'gsi' (gsipk) cannot be known without kind: set it "
+                "too, or use update(item).to(changed)"
+            ),
+        ),
+        (
             lambda: jobs.update(id="1").add(F(Job.priority), 3).if_version(5),
             (
                 "update of Job id='1': priority gets a value that only DynamoDB computes, but is part of "
@@ -373,12 +387,15 @@ def test_an_upsert_writes_the_keys_of_what_it_may_create(make: Callable[[], Any]
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: jobs.upsert(id="1").set(F(Job.score), 1).ignore_version(), "cannot be known without state: add"),
+        (
+            lambda: jobs.upsert(id="1").set(F(Job.score), 1).ignore_version(),
+            "cannot be known without state: set it too",
+        ),
         (
             lambda: documents.upsert(id="1").set_if_missing(F(Document.category), "a"),
             "category gets a value that only DynamoDB computes",
         ),
-        (lambda: documents.upsert(id="1").set(F(Document.category), "a"), "cannot be known without kind: add"),
+        (lambda: documents.upsert(id="1").set(F(Document.category), "a"), "cannot be known without kind: set it too"),
     ],
 )
 def test_an_upsert_whose_keys_cannot_be_known_is_refused(make: Callable[[], Any], message: str) -> None:

@@ -522,8 +522,12 @@ def test_an_index_key_is_not_made_of_a_default_that_may_be_another_each_time() -
         token: str = attrs.field(factory=lambda: "x")
 
     tokens = store_of(Table("tokens", [Token], indexes=[GlobalIndex("by-token")])).of(Token)
-    with pytest.raises(RequestError, match="cannot be known without token"):
+    with pytest.raises(RequestError) as error:
         tokens.upsert(id="x").params()
+    assert str(error.value).replace(Token.__qualname__, "Token") == (
+        "upsert of Token id='x': the key of the index 'by-token' (by-tokenpk) cannot be known without token: set it "
+        "too, or use update(item).to(changed)"
+    )
     assert "BY#y" in tokens.upsert(id="x").set(F(Token.token), "y").explain()
 
 
