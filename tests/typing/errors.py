@@ -222,3 +222,27 @@ def declarations() -> None:
     Table("shop", [Stock], untyped=3)  # E
     Table("shop", [Stock], indexes=["gsi1"])  # E
     entity("X", pk="X#{id}", indexes=["gsi1"])  # E
+
+
+def reads_together(store: Store[Sync], astore: Store[Async], account: Account) -> None:
+    accounts = store.of(Account)
+    astore.transact_get(accounts.get(id="x"))  # E a get of a store of the other mode
+    store.transact_get(accounts.put(account))  # E a write
+    first, second = store.transact_get(accounts.get(id="x"), accounts.get(id="y").required()).send()
+    first.balance  # E None is possible
+    second.nope  # E
+    one, two, three = store.transact_get(accounts.get(id="x"), accounts.get(id="y")).send()  # E two, not three
+    print(one, two, three)  # e
+
+
+def listening(store: Store[Sync]) -> None:
+    store.execute("SELECT 1", 3)  # E parameters are a list
+    store.execute("SELECT 1").send().nope  # E
+    connect(ShopTable, on_call=3)  # E
+    connect(ShopTable, on_call=lambda: None)  # E it takes a CallInfo
+    connect(ShopTable, on_call=lambda call: call.nope)  # E
+    with store.capacity() as used:
+        used.nope  # E
+        used.total = 3.0  # E it is counted, not set
+    accounts = store.of(Account)
+    accounts.bind(id="x").key().nope  # E

@@ -18,6 +18,7 @@ from dynamap import (
     VERSION,
     Applied,
     Async,
+    Capacity,
     Check,
     Condition,
     ConditionFailed,
@@ -313,3 +314,40 @@ def evolved(account: Account, registrant: Registrant, foreign: Foreign, customer
     if sys.version_info >= (3, 13):
         # before 3.13 mypy wants attrs.evolve for adopted attrs classes
         assert_type(evolve(foreign, n=3), Foreign)
+
+
+# ---- reads at one moment, PartiQL, bound repositories, and who listens
+def reads_together(store: Store[Sync]) -> None:
+    a, o = store.of(Account), store.of(Order)
+    assert_type(
+        store.transact_get(a.get(id="x"), o.get(customer="x", at=NOW).required()).send(), tuple[Account | None, Order]
+    )
+    one, two, three = store.transact_get(a.get(id="1"), a.get(id="2"), a.get(id="3").required()).send()
+    assert_type(three, Account)
+    print(one, two)
+    eight = store.transact_get(*[a.get(id=str(n)) for n in range(9)]).send()
+    assert_type(eight, tuple[Account | None, ...])
+
+
+def listening(store: Store[Sync]) -> None:
+    assert_type(store.of(Account).bind(id="x"), Repository[Sync, Account])
+    assert_type(store.of(Account).bind(id="x").get().send(), Account | None)
+    assert_type(store.of(Account, key=account_key).bind(id="x"), Repository[Sync, Account])
+    assert_type(store.execute("SELECT * FROM x", ["y"]).send(), list[dict[str, Any]])
+    store.execute("SELECT * FROM x").strongly_consistent().send()
+    store.execute("DELETE FROM x", writes=True, unversioned=True).send()
+    assert_type(connect(ShopTable, on_call=lambda call: print(call.attempts, call.latency)), Store[Sync])
+    with connect(ShopTable) as other, dynamap.deadline(3), other.capacity() as used:
+        assert_type(used, Capacity)
+        print(used.total, used.by_table["x"], used.by_index, used.by_operation)
+
+
+async def listening_too(store: Store[Async]) -> None:
+    accounts = store.of(Account)
+    with store.capacity() as used:
+        assert_type(
+            await store.transact_get(accounts.get(id="x"), accounts.get(id="y").required()).send(),
+            tuple[Account | None, Account],
+        )
+        assert_type(await store.execute("SELECT * FROM x").send(), list[dict[str, Any]])
+    assert_type(used.total, float)
