@@ -64,6 +64,14 @@ async def test_ten_thousand_items_all_once_in_order_in_asyncio() -> None:
     assert engine.items("batched") == []
 
 
+def test_replies_are_full_at_16_mb() -> None:
+    engine = MemoryEngine()
+    repository = sync_store(engine).of(Note)
+    text = "x" * 350_000
+    repository.put_many(Note(str(each), text) for each in range(60)).send()
+    assert [None if each is None else each.id for each in repository.get_many(keys(61))] == [*map(str, range(60)), None]
+
+
 # ---- memory
 
 
