@@ -246,3 +246,21 @@ def listening(store: Store[Sync]) -> None:
         used.total = 3.0  # E it is counted, not set
     accounts = store.of(Account)
     accounts.bind(id="x").key().nope  # E
+
+
+async def batches(store: Store[Sync], astore: Store[Async], account: Account) -> None:
+    accounts, others = store.of(Account), astore.of(Account)
+    accounts.get_many([Stock("x")])  # E another class
+    accounts.get_many(["x"])  # E a text is no key
+    accounts.get_many(account)  # E one is not many
+    accounts.put_many([Stock("x")])  # E another class
+    accounts.put_many([accounts.key(id="x")])  # E a key is no item
+    accounts.put_many([account], True)  # E by name
+    accounts.delete_many([store.of(Stock).key(sku="x")])  # E a key of another class
+    accounts.get_many([account]).send()[0].balance  # E None is possible
+    accounts.get_many([account]).limit(3)  # E
+    accounts.put_many([account]).try_send()  # E nothing refuses it
+    [one async for one in accounts.get_many([account])]  # E
+    [print(two) for two in others.get_many([account])]  # E
+    others.put_many([account]).send()  # E never awaited
+    store.transact(accounts.put_many([account]))  # E a batch

@@ -18,6 +18,7 @@ from dynamap import (
     VERSION,
     Applied,
     Async,
+    BatchIncomplete,
     Capacity,
     Check,
     Condition,
@@ -25,6 +26,7 @@ from dynamap import (
     DynamapError,
     F,
     Field,
+    GetMany,
     ItemKey,
     ItemNotFound,
     OutcomeUnknown,
@@ -232,6 +234,41 @@ def errors(store: Store[Sync]) -> None:
         assert_type(error.code, str)
     except DynamapError:
         raise
+
+
+# ---- batches
+def batches(accounts: Repository[Sync, Account], account: Account) -> None:
+    many = accounts.get_many([accounts.key(id="x"), account, {"id": "y"}])
+    assert_type(many, GetMany[Sync, Account])
+    assert_type(many.send(), list[Account | None])
+    assert_type(many.eventually_consistent().strongly_consistent().include_expired(), GetMany[Sync, Account])
+    for maybe in accounts.get_many(accounts.key(id=str(n)) for n in range(3)):
+        assert_type(maybe, Account | None)
+    accounts.put_many([account], unversioned=True).send()
+    accounts.delete_many([account, {"id": "y"}], unversioned=True).send()
+    assert_type(accounts.delete_many(accounts.key(id=str(n)) for n in range(3)).params(), dict[str, Any])
+    try:
+        many.send()
+    except BatchIncomplete as error:
+        accounts.get_many(error.left)
+    except OutcomeUnknown as error:
+        accounts.put_many(error.left)
+
+
+async def abatches(accounts: Repository[Async, Account], account: Account) -> None:
+    assert_type(await accounts.get_many([account]).send(), list[Account | None])
+    async for maybe in accounts.get_many([account]):
+        assert_type(maybe, Account | None)
+    await accounts.put_many([account], unversioned=True).send()
+    await accounts.delete_many([account], unversioned=True).send()
+
+
+def load_many(accounts: Repository[Sync, M], keys: list[dict[str, str]]) -> list[M]:
+    return [found for found in accounts.get_many(keys) if found is not None]
+
+
+async def aload_many(accounts: Repository[Async, M], keys: list[dict[str, str]]) -> list[M]:
+    return [found async for found in accounts.get_many(keys) if found is not None]
 
 
 # ---- typed keys
