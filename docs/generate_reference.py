@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 import dynamap
+import dynamap.otel
 import dynamap.testing
 
 PAGE = Path(__file__).with_name("reference.md")
@@ -60,7 +61,13 @@ _GROUPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     (
         "Read",
         "Made by the methods of a `Repository` or `Store`; nothing is sent before `send()`.",
-        ("dynamap.operations.base", "dynamap.operations.get", "dynamap.operations.query", "dynamap.operations.scan"),
+        (
+            "dynamap.operations.base",
+            "dynamap.operations.batch_get",
+            "dynamap.operations.get",
+            "dynamap.operations.query",
+            "dynamap.operations.scan",
+        ),
         ("Operation", "Get"),
     ),
     (
@@ -80,6 +87,13 @@ _GROUPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
         "What to do again, and how long.",
         ("dynamap.retry", "dynamap.backoff"),
         ("retry_on_conflict", "deadline"),
+    ),
+    (
+        "Observe",
+        "What calls consume, how long they take, and how they end. `telemetry` is in `dynamap.otel`, and needs\n"
+        "`pip install 'dynamap[otel]'`.",
+        ("dynamap.operations.observing", "dynamap.otel"),
+        ("Capacity", "CallInfo", "telemetry"),
     ),
     (
         "Errors",
@@ -425,7 +439,7 @@ def _anchors(headings: Sequence[str]) -> dict[str, str]:
 def render() -> str:
     """The page as the sources of today make it."""
     groups: dict[str, dict[str, tuple[Any, str]]] = {title: {} for title, *_ in _GROUPS}
-    for package in (dynamap, dynamap.testing):
+    for package in (dynamap, dynamap.otel, dynamap.testing):
         for name in package.__all__:
             home = _home(name, package)
             groups[_group_of(name, home)][name] = (getattr(package, name), home)
