@@ -64,6 +64,7 @@ _GROUPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
         (
             "dynamap.operations.base",
             "dynamap.operations.batch_get",
+            "dynamap.operations.execute",
             "dynamap.operations.get",
             "dynamap.operations.query",
             "dynamap.operations.scan",
@@ -90,8 +91,10 @@ _GROUPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     ),
     (
         "Observe",
-        "What calls consume, how long they take, and how they end. `telemetry` is in `dynamap.otel`, and needs\n"
-        "`pip install 'dynamap[otel]'`.",
+        (
+            "What calls consume, how long they take, and how they end. `telemetry` is in `dynamap.otel`, and needs\n"
+            "`pip install 'dynamap[otel]'`."
+        ),
         ("dynamap.operations.observing", "dynamap.otel"),
         ("Capacity", "CallInfo", "telemetry"),
     ),

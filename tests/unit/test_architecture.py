@@ -29,12 +29,13 @@ LAYERS = (
     "drivers",
     "repository",
     "store",
+    "otel",
     "testing",
     "__init__",
     "cli",
     "__main__",
 )
-PUBLIC_MODULES = ("dynamap", "dynamap.errors", "dynamap.testing")
+PUBLIC_MODULES = ("dynamap", "dynamap.errors", "dynamap.otel", "dynamap.testing")
 LONGEST_FILE = 500
 
 
