@@ -1,4 +1,4 @@
-"""Classes that are queried: sort keys of several fields, indexes of every kind, and neighbours in the same partition."""
+"""Classes that are queried: keys of several fields, indexes of every kind, neighbours in the same partition."""
 
 from __future__ import annotations
 

@@ -132,16 +132,13 @@ class Pager:
 
     def _found(self, call: Call) -> Plan[Found]:
         reply = yield from read(self._runtime, call, self._source.what)
-        return _found(reply, self._source.shows)
-
-
-def _found(reply: Mapping[str, Any], shows: Callable[[Item], bool]) -> Found:
-    answered: list[Item] | None = reply.get("Items")
-    items = [] if answered is None else [item for item in answered if shows(item)]
-    count: int = reply.get("Count", 0) if answered is None else len(items)
-    read_items: int = reply.get("ScannedCount", reply.get("Count", len(answered or ())))
-    # some servers end with an empty key
-    return Found(items, count, read_items - count, reply.get("LastEvaluatedKey") or None)
+        # some servers send an empty list beside the number, and some end with an empty key
+        counted = call.params.get("Select") == "COUNT"
+        answered: list[Item] = [] if counted else reply["Items"]
+        items = [item for item in answered if self._source.shows(item)]
+        count: int = reply["Count"] if counted else len(items)
+        read_items: int = reply.get("ScannedCount", reply.get("Count", len(answered)))
+        return Found(items, count, read_items - count, reply.get("LastEvaluatedKey") or None)
 
 
 def binding_of(operation: str, params: Mapping[str, Any], placeholders: Mapping[str, Any], clock: str | None) -> bytes:
