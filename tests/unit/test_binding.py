@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamap import F, KeyValueError, Normalize, RequestError, Table, entity, evolve
+from dynamap import F, GlobalIndex, Index, KeyValueError, Normalize, RequestError, Table, entity, evolve
 from tests.fakes import drive, store_of
 
 
@@ -210,3 +210,110 @@ def test_no_input_of_one_tenant_makes_a_key_of_another(tenant: str, other: str, 
         for verb in ("put", "update", "delete"):
             with pytest.raises(KeyValueError):
                 getattr(bound, verb)(Order(other, number, revision=1))
+
+
+# ---- queries, indexes and batches
+
+
+@entity(
+    "TICKET",
+    pk="TICKETS#{tenant}",
+    sk="{state}#{number:06}",
+    indexes=[
+        Index("by_mail", pk="MAIL#{mail}", sk="{number:06}"),
+        Index("by_owner", pk="OWNER#{owner}", sk="OF#{tenant}#{number:06}"),
+        Index("by_day", pk="DAY#{day}", sk="{mail}#{tenant}"),
+    ],
+)
+class Ticket:
+    tenant: str
+    state: str
+    number: int
+    mail: str = "m"
+    owner: str = "o"
+    day: str = "d"
+
+
+Tickets = Table("tickets", [Ticket], indexes=[GlobalIndex(name) for name in ("by_mail", "by_owner", "by_day")])
+
+
+def tickets() -> Any:
+    return store_of(Tickets).of(Ticket).bind(tenant="acme")
+
+
+def key_condition(query: Any) -> tuple[str, list[Any]]:
+    params = query.params()
+    values = params["ExpressionAttributeValues"]
+    return params["KeyConditionExpression"], [next(iter(value.values())) for value in values.values()]
+
+
+def test_a_query_is_one_of_the_bound_partition() -> None:
+    whole = store_of(Tickets).of(Ticket)
+    assert tickets().query().params() == whole.query(tenant="acme").params()
+    assert tickets().query(state="open").params() == whole.query(tenant="acme", state="open").params()
+    with pytest.raises(KeyValueError) as caught:
+        tickets().query(tenant="other")
+    assert str(caught.value) == (
+        "Ticket.tenant is bound to 'acme' here, but 'other' was given: leave it out, or bind another repository"
+    )
+
+
+def test_an_index_that_has_what_is_bound_is_queried_with_it() -> None:
+    bound = tickets().index("by_owner").query(owner="x")
+    assert bound.params() == store_of(Tickets).of(Ticket).index("by_owner").query(owner="x", tenant="acme").params()
+    assert "OF#acme#" in key_condition(bound)[1]
+    with pytest.raises(KeyValueError):
+        tickets().index("by_owner").query(owner="x", tenant="other")
+
+
+def test_an_index_that_would_show_others_is_refused() -> None:
+    with pytest.raises(RequestError) as caught:
+        tickets().index("by_mail").query(mail="m")
+    assert str(caught.value) == (
+        "Ticket.tenant is bound here, but no part of the key that is asked for, so items with other values would be "
+        "read too: use a key that has it, or do not bind it"
+    )
+    # what comes before it in the key must be given
+    with pytest.raises(KeyValueError):
+        tickets().index("by_day").query(day="d")
+    assert "m#acme" in key_condition(tickets().index("by_day").query(day="d", mail="m"))[1]
+
+
+def test_what_has_no_key_is_refused() -> None:
+    with pytest.raises(RequestError):
+        tickets()._scope.filled({}, ())
+
+
+def test_keys_and_items_of_batches_are_bound() -> None:
+    bound, whole = tickets(), store_of(Tickets).of(Ticket)
+    keys = [{"state": "open", "number": 1}, bound.key(state="open", number=2), Ticket("acme", "open", 3)]
+    driven = drive(bound.get_many(keys)._plan(), {"Responses": {}, "UnprocessedKeys": {}})
+    asked = driven.calls[0].params["RequestItems"]["tickets"]["Keys"]
+    assert [key["pk"] for key in asked] == [{"S": "TICKETS#acme"}] * 3
+    others = [
+        {"state": "open", "number": 1, "tenant": "other"},
+        whole.key(tenant="other", state="open", number=1),
+        Ticket("other", "open", 1),
+    ]
+    for other in others:
+        for made in (bound.get_many([other]), bound.delete_many([other])):
+            driven = drive(made._plan())
+            assert isinstance(driven.error, KeyValueError)
+            assert driven.calls == []
+    driven = drive(bound.put_many([Ticket("other", "open", 1)])._plan())
+    assert isinstance(driven.error, KeyValueError)
+    assert driven.calls == []
+
+
+@given(tenant=NASTY, other=NASTY, state=NASTY)
+def test_no_query_of_one_tenant_reaches_another(tenant: str, other: str, state: str) -> None:
+    bound = store_of(Tickets).of(Ticket).bind(tenant=tenant)
+    whole = store_of(Tickets).of(Ticket)
+    foreign = whole.put(Ticket(other, state, 1)).params()["Item"]
+    for query in (bound.query(), bound.query(state=state)):
+        pk = query.params()["ExpressionAttributeValues"].values()
+        assert (foreign["pk"] in pk) is (other == tenant)
+    owned = bound.index("by_owner").query(owner="o")
+    texts = key_condition(owned)[1]
+    prefix = next(text for text in texts if text.startswith("OF#"))
+    assert foreign["by_ownersk"]["S"].startswith(prefix) is (other == tenant)
