@@ -363,6 +363,15 @@ def test_an_index_gives_what_it_holds(index: str, what: tuple[Any, ...]) -> None
     assert what != (Order,) or found == whole
 
 
+@pytest.mark.parametrize("what", [(F(Order.total), F(Order.stop)), (Summary,), (Order,)])
+def test_what_a_local_index_does_not_hold_comes_from_the_table(what: tuple[Any, ...]) -> None:
+    # the other servers answer only what the index holds, as if the rest were not there
+    orders: Any = memory_store(Orders).of(Order)
+    order = orders.put(Order("c", 1, total=Decimal(9), stop=Place("Thun"))).send()
+    found = orders.index("local").query(customer="c", state="open").project(*what).send()
+    assert found == [Projection.of(ORDERS, what).decode(ORDERS.encode(order))]
+
+
 NOT_HELD: list[tuple[str, tuple[Any, ...], str]] = [
     ("some", (F(Order.at),), f"{HAVE} 'some' does not hold at: {HELP}"),
     ("some", (F(Order.at), F(Order.state), F(Order.stop)), f"{HAVE} 'some' does not hold at, stop: {HELP}"),
@@ -611,6 +620,75 @@ def test_each_part_is_that_of_the_whole(made: Made, data: st.DataObject) -> None
     wanted = [value_at(whole, path) for path in paths]
     found = repository.get().project(*(Field(made.cls, path) for path in paths)).send()
     assert exact(found) == exact(wanted[0] if len(wanted) == 1 else tuple(wanted))
+
+
+@attrs.frozen
+class Plain:
+    value: str | None = None
+
+
+@attrs.frozen
+class Renamed:
+    value: Annotated[str | None, Attribute(aliases=("older",))] = None
+
+
+@attrs.frozen
+class Converting:
+    value: str | None = attrs.field(default=None, converter=lambda value: value)
+
+
+@attrs.frozen
+class OfItself:
+    value: str | None = attrs.field(default=attrs.Factory(lambda self: None, takes_self=True))
+
+
+@dataclass
+class WithHook:
+    value: str | None = None
+
+    def __post_init__(self) -> None:
+        self.value = self.value or "hooked"
+
+
+@dataclass
+class Computed:
+    value: str | None = field(init=False, default=None)
+
+
+@attrs.define(init=False)
+class ByHand:
+    value: str | None = None
+
+    def __init__(self, value: str | None = None) -> None:
+        self.value = value
+
+
+@dataclass(init=False)
+class AlsoByHand:
+    value: str | None = None
+
+    def __init__(self, value: str | None = None) -> None:
+        self.value = value
+
+
+DEEP: list[tuple[Any, bool]] = [
+    (Plain, True),
+    (Renamed, False),
+    (Converting, False),
+    (OfItself, False),
+    (WithHook, False),
+    (Computed, False),
+    (ByHand, False),
+    (AlsoByHand, False),
+]
+
+
+@pytest.mark.parametrize(("inner", "deep"), DEEP)
+def test_only_what_a_class_leaves_as_it_is_stored_is_read_alone(inner: Any, deep: bool) -> None:
+    fields = {"id": attrs.field(type=str), "inner": attrs.field(type=inner, factory=inner)}
+    cls: Any = mapped("X", pk="X#{id}", sk="X")(attrs.make_class("X", fields))
+    part = part_of(Table("deep", [cls]).entity(cls), ("inner", "value"))
+    assert (part is not None) is deep
 
 
 def test_a_path_goes_to_the_service_as_deep_as_nothing_has_one_meaning() -> None:
