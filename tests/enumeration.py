@@ -1,8 +1,8 @@
 """Every history of every kind of write, and the table of their outcomes.
 
-A history is decided call by call: up to two other writers come before a call, and something goes wrong with it. All are
-tried: each fault at each call that is made, two in sequence for the important ones, and the other writers at every point.
-Nothing here depends on the mode: plans are the same for threads and asyncio.
+A history is decided call by call: up to two other writers come before a call, and something goes wrong with it. All
+are tried: each fault at each call that is made, two in sequence for the important ones, and the other writers at every
+point. Nothing here depends on the mode: plans are the same for threads and asyncio.
 
 The tables are in `tests/data`. `python -m tests.enumeration --write` makes them anew, from all histories.
 """
@@ -12,12 +12,11 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from tests.enumeration_kinds import KINDS, Kind
+from tests.enumeration_kinds import Kind
 from tests.enumeration_running import (
     NOTHING,
     PAIRED,
@@ -29,23 +28,39 @@ from tests.enumeration_running import (
     faults_of,
     run,
     violation,
+    weight,
 )
+from tests.enumeration_several import several
+from tests.enumeration_singles import singles
 from tests.enumeration_worlds import TABLES, World
 
 __all__ = [
     "BY_FAULT",
     "BY_REPLIES",
     "EVERYTHING",
+    "KINDS",
+    "OTHERS",
+    "TABLED",
     "Outcomes",
     "Tries",
+    "all_outcomes",
+    "cells_of",
     "class_of",
     "explore",
+    "read_table",
     "summary",
 ]
 
 MOST_OTHERS = 2
 MOST_FAULTS = 2
-EVERYTHING = MOST_OTHERS + MOST_FAULTS
+EVERYTHING = MOST_OTHERS + MOST_FAULTS + 1
+TABLED = 3
+"""The tables are made of the histories that weigh so much."""
+OTHERS = ("nobody", "one before", "one after")
+
+KINDS: tuple[Kind, ...] = (*singles(), *several())
+
+Rows: TypeAlias = "dict[str, tuple[str, ...]]"
 _DATA = Path(__file__).parent / "data"
 BY_REPLIES = _DATA / "outcomes_by_replies.txt"
 BY_FAULT = _DATA / "outcomes_by_fault.txt"
@@ -55,19 +70,25 @@ BY_FAULT = _DATA / "outcomes_by_fault.txt"
 
 
 class Tries:
-    """Which histories are tried: all in which at most *whole* things happen, and every *stride*-th of the others."""
+    """Which histories are tried: all that weigh at most *whole* or are a single fault, and every *stride*-th other one.
 
-    def __init__(self, whole: int = EVERYTHING, stride: int = 1) -> None:
+    Another writer weighs one, and so does a fault; one that has a sibling of the same effect weighs two. Little
+    patience weighs one.
+
+    Without a stride none of those.
+    """
+
+    def __init__(self, whole: int = EVERYTHING, stride: int = 0) -> None:
         self._whole = whole
         self._stride = stride
         self._count = 0
 
-    def takes(self, things: int) -> bool:
-        """Whether to try the next history in which so many things happen."""
-        if things <= self._whole:
+    def takes(self, weighs: int) -> bool:
+        """Whether to try the next history, which weighs so much."""
+        if weighs <= self._whole:
             return True
         self._count += 1
-        return self._count % self._stride == 0
+        return self._stride > 0 and self._count % self._stride == 0
 
 
 def explore(kind: Kind, setting: Setting, tries: Tries, world: World | None = None) -> Iterator[Course]:
@@ -94,7 +115,9 @@ def explore(kind: Kind, setting: Setting, tries: Tries, world: World | None = No
                 for fault in (None, *_next_faults(course, number, faults)):
                     struck = faults if fault is None else (*faults, fault)
                     count = others + len(came)
-                    if (came or fault) and tries.takes(count + len(struck)):
+                    alone = len(struck) == 1 and not count
+                    weighs = setting.weight + count + sum(map(weight, struck))
+                    if (came or fault) and (alone or tries.takes(weighs)):
                         yield from below((*decisions, *waiting, Decision(came, fault)), count, struck)
 
     yield from below((), 0, ())
@@ -132,73 +155,176 @@ def _is_contention(reply: str) -> bool:
 
 
 def class_of(course: Course) -> tuple[str, str] | None:
-    """The fault with its call, and who else came when; None where two faults struck."""
+    """The fault with its call, and who else came when; None where two faults struck, or two others came."""
     struck = [(number, each.fault) for number, each in enumerate(course.decisions) if each.fault is not None]
-    if len(struck) > 1:
-        return None
     others = [number for number, each in enumerate(course.decisions) for _ in each.others]
+    if len(struck) > 1 or len(others) > 1:
+        return None
     call, fault = struck[0] if struck else (len(course.calls), None)
-    name = "undisturbed" if fault is None else f"{fault}, call {call + 1}"
+    name = "nothing, undisturbed" if fault is None else f"{fault}, call {call + 1}"
     if not others:
         return name, "nobody"
-    if len(others) == 1:
-        return name, "one before" if others[0] <= call else "one after"
-    return name, "two"
+    return name, "one before" if others[0] <= call else "one after"
 
 
-@dataclass
 class Outcomes:
     """What the histories of one kind of write were reported as, and what was true."""
 
-    histories: int = 0
-    by_replies: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    truths: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
-    by_fault: dict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    exact: dict[tuple[str, ...], tuple[set[str], set[bool], Course]] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.histories = 0
+        self.by_replies: dict[str, set[str]] = defaultdict(set)
+        self.times: dict[str, set[int]] = defaultdict(set)
+        self.by_fault: dict[tuple[str, str], set[str]] = defaultdict(set)
+        self.problems: list[str] = []
+        self._beyond: dict[str, set[str]] = defaultdict(set)
+        self._truths: dict[str, set[bool]] = defaultdict(set)
 
     def add(self, course: Course) -> None:
         """File one history."""
         self.histories += 1
         told = summary(course.replies)
-        self.by_replies[told].add(course.reported)
-        self.truths[told].add(course.applied)
-        filed = class_of(course)
-        if filed is not None:
-            self.by_fault[filed].add(course.reported)
-        exact = self.exact.setdefault((course.setting.name, *course.replies), (set(), set(), course))
-        exact[0].add(course.outcome)
-        exact[1].add(course.applied > 0)
+        self._truths[told].add(course.applied > 0)
+        self._beyond[told].add(course.reported)
+        if course.weight <= TABLED:
+            self.by_replies[told].add(course.reported)
+            self.times[told].add(course.applied)
+            if course.setting is SETTINGS[0] and (filed := class_of(course)):
+                self.by_fault[filed].add(course.reported)
         found = violation(course)
         if found is not None:
             self.problems.append(found)
 
-    def extra_unknowns(self) -> Iterator[str]:
-        """Histories that could be told from their replies, and were not; of all histories only."""
-        for reports, truths, course in self.exact.values():
-            if "unknown" in reports and len(truths) == 1:
-                yield f"could be told from its replies: {course}"
+    def contradictions(self) -> Iterator[str]:
+        """What is wrong with all histories together: equal replies, and another report; an unknown that is none."""
+        for told, reports in self._beyond.items():
+            outcomes = {each.partition(":")[0].partition(",")[0] for each in reports}
+            if len(outcomes) > 1:
+                yield f"told {told}: reported {' or '.join(sorted(reports))}"
+            if "unknown" in outcomes and len(self._truths[told]) == 1:
+                yield f"told {told}: reported unknown, but the replies do tell"
 
-    def rows_by_replies(self) -> list[str]:
-        """The lines of the table of replies."""
-        return [
-            f"  {told:<70} {' or '.join(sorted(self.by_replies[told])):<40} {_times(self.truths[told])}"
-            for told in sorted(self.by_replies)
-        ]
+    def rows(self) -> Rows:
+        """The rows of the table by replies."""
+        return {
+            told: (" or ".join(sorted(self.by_replies[told])), _times(self.times[told])) for told in self.by_replies
+        }
 
-    def rows_by_fault(self) -> list[str]:
-        """The lines of the table of faults."""
-        rows = []
-        for fault in dict.fromkeys(fault for fault, _ in self.by_fault):
-            cells = [
-                f"{others}: {' | '.join(sorted(self.by_fault[fault, others]))}"
-                for others in ("nobody", "one before", "one after", "two")
-                if (fault, others) in self.by_fault
-            ]
-            rows.append(f"  {fault:<40} {'; '.join(cells)}")
-        return rows
+    def rows_by_fault(self) -> Rows:
+        """The rows of the table by faults; faults that make no difference share one."""
+        alike: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+        for name in dict.fromkeys(name for name, _ in self.by_fault):
+            fault, _, call = name.rpartition(", ")
+            cells = tuple(" or ".join(sorted(self.by_fault.get((name, others), ()))) or "-" for others in OTHERS)
+            alike[call, cells].append(fault)
+        ordered = sorted(alike.items(), key=lambda each: each[0][0])
+        return {f"{call}: {'; '.join(faults)}": cells for (call, cells), faults in ordered}
 
 
 def _times(counts: Iterable[int]) -> str:
-    words = {0: "never", 1: "once", 2: "twice", 3: "thrice"}
-    return " or ".join(words[count] for count in sorted(counts))
+    return " or ".join(_TIMES[count] for count in sorted(counts))
+
+
+_TIMES = ("never", "once", "twice", "thrice", "four times")
+
+
+# ---- the tables
+
+
+def all_outcomes(kind: Kind, tries: Callable[[Setting], Tries]) -> Outcomes:
+    """What becomes of a kind of write in every setting."""
+    outcomes = Outcomes()
+    for setting in SETTINGS:
+        for course in explore(kind, setting, tries(setting)):
+            outcomes.add(course)
+    return outcomes
+
+
+def read_table(path: Path) -> dict[str, Rows]:
+    """A committed table: the rows of each kind of write."""
+    tables: dict[str, Rows] = {}
+    names: list[str] = []
+    rows: Rows = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("== "):
+            if rows:
+                names, rows = [], {}
+            names.append(line.removeprefix("== "))
+            tables[names[-1]] = rows
+            for name in names:
+                tables[name] = rows
+        elif line and not line.startswith("#"):
+            first, *cells = (each.strip() for each in line.split(" | "))
+            rows[first] = tuple(cells)
+    return tables
+
+
+def cells_of(rows: Rows) -> dict[tuple[str, str], set[str]]:
+    """The cells of the table by faults: fault and call, and who else came."""
+    cells: dict[tuple[str, str], set[str]] = {}
+    for first, found in rows.items():
+        call, _, faults = first.partition(": ")
+        for fault in faults.split("; "):
+            for others, cell in zip(OTHERS, found, strict=True):
+                if cell != "-":
+                    cells[f"{fault}, {call}", others] = set(cell.split(" or "))
+    return cells
+
+
+def written_table(head: str, tables: dict[str, Rows]) -> str:
+    """The text of a table; kinds of write with the same rows share them."""
+    alike: dict[tuple[Any, ...], list[str]] = defaultdict(list)
+    for name, rows in tables.items():
+        alike[tuple(sorted(rows.items()))].append(name)
+    blocks = []
+    for rows, names in alike.items():
+        lines = [f"== {name}" for name in names]
+        cells = [[first, *rest] for first, rest in rows]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+        lines += [
+            " | ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells
+        ]
+        blocks.append("\n".join(lines))
+    return "\n\n".join([head.strip(), *blocks]) + "\n"
+
+
+def _write() -> None:
+    by_replies: dict[str, Rows] = {}
+    by_fault: dict[str, Rows] = {}
+    problems: list[str] = []
+    count = 0
+    for kind in KINDS:
+        outcomes = all_outcomes(kind, lambda _: Tries(TABLED))
+        problems += [f"{kind}: {each}" for each in (*outcomes.problems, *outcomes.contradictions())]
+        by_replies[str(kind)], by_fault[str(kind)] = outcomes.rows(), outcomes.rows_by_fault()
+        count += outcomes.histories
+        print(f"{count:>12,} {kind}", flush=True)
+    if problems:
+        raise SystemExit("\n".join(problems))
+    counted = f"# {count:,} histories of {len(KINDS)} kinds of write, of the weight {TABLED} at most.\n"
+    BY_REPLIES.write_text(written_table(_HEAD_BY_REPLIES + counted, by_replies), encoding="utf-8")
+    BY_FAULT.write_text(written_table(_HEAD_BY_FAULT + counted, by_fault), encoding="utf-8")
+
+
+_HEAD_BY_REPLIES = """
+# What every kind of write reports, by what its client was told. Made by `python -m tests.enumeration --write`.
+#
+# told | reported | how often the write was applied then, over all histories that look like this to the client
+#
+# "lost" is any answer after which the write may have been applied; a second one is left out, and so are answers that
+# say that nothing was done yet, unless they are the last. "refused by" names what stands there: an item of this very
+# write (mine), or another's by its version; a server may send no item, and then it is "read".
+"""
+_HEAD_BY_FAULT = """
+# What every kind of write reports, by what goes wrong, and by who else writes. Made by
+# `python -m tests.enumeration --write`.
+#
+# call: faults | nobody else writes | one other writes before that call | one other writes after it
+#
+# The server sends the item with a refusal, and there are as many repeats as there may be.
+"""
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--write"]:
+        raise SystemExit(__doc__)
+    _write()

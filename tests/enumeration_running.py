@@ -6,16 +6,17 @@ The truth is a log of what the table was made to do. It knows nothing of dynamap
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dynamap import Applied, DynamapError, ItemDecodeError, OutcomeUnknown, Refused
+from dynamap.operations.item_key import ItemKey
 from dynamap.plan import Call, CallFailed, Item, Join, Plan, Reached, Reply, Spawn, Ticket
-from dynamap.testing import AnyFault, Cancellation, ClientCrashed, Crash, Fault, Refusal
+from dynamap.testing import AnyFault, Cancellation, ClientCrashed, Crash, Fault, Refusal, Unprocessed
 from dynamap.testing.faults import Strike, can_strike
 from tests.enumeration_kinds import Kind
-from tests.enumeration_worlds import FULL, EXPIRED, READ_VERSION, TABLES, Foreign, World
+from tests.enumeration_worlds import EXPIRED, FULL, Foreign, World
 
 __all__ = [
     "FAULTS",
@@ -30,6 +31,7 @@ __all__ = [
     "faults_of",
     "run",
     "violation",
+    "weight",
 ]
 
 
@@ -44,7 +46,12 @@ class AnsweredAfter:
     status: int
 
 
-AnyTrouble: TypeAlias = "AnyFault | AnsweredAfter"
+@dataclass(frozen=True)
+class DamagedUndone:
+    """Of a batch the item that is looked at is left undone, and the answer that says so is damaged."""
+
+
+AnyTrouble: TypeAlias = "AnyFault | AnsweredAfter | DamagedUndone"
 
 FAULTS: Mapping[str, AnyTrouble] = {
     "drop before": Fault.DROP_BEFORE,
@@ -69,6 +76,8 @@ FAULTS: Mapping[str, AnyTrouble] = {
     "cancelled: condition": Cancellation(["ConditionalCheckFailed"]),
     "cancelled: invalid": Cancellation(["ValidationError"]),
     "cancelled: condition, conflict": Cancellation(["ConditionalCheckFailed", "TransactionConflict"]),
+    "half undone": Unprocessed(),
+    "damaged, undone": DamagedUndone(),
 }
 PAIRED = (
     "drop before",
@@ -80,8 +89,10 @@ PAIRED = (
     "in progress before",
     "in progress after",
     "cancelled: conflict",
+    "half undone",
+    "damaged, undone",
 )
-"""Those that come two in sequence too."""
+"""Those that come two in sequence too: each other fault has a sibling of the same effect among them."""
 
 _READS = ("GetItem",)
 _OF_TRANSACTIONS = ("in progress before", "in progress after", "mismatch")
@@ -90,22 +101,25 @@ _AFTER = ("drop after", "error after", "strange after")
 
 def faults_of(call: Call) -> list[str]:
     """The faults that this call may meet; a read is not changed by being done before its answer is lost."""
-    transaction = call.operation.startswith("Transact")
-    names = []
-    for name, fault in FAULTS.items():
-        if isinstance(fault, AnsweredAfter):
-            possible = True
-        else:
-            possible = can_strike(fault, call)
-        if name in _OF_TRANSACTIONS:
-            possible = transaction
-        if name == "conflict" and transaction:
-            possible = False
-        if name in _AFTER and call.operation in _READS:
-            possible = False
-        if possible:
-            names.append(name)
-    return names
+    return [name for name, fault in FAULTS.items() if _may_meet(call, name, fault)]
+
+
+def _may_meet(call: Call, name: str, fault: AnyTrouble) -> bool:
+    transaction = call.operation == "TransactWriteItems"
+    if name in _OF_TRANSACTIONS:
+        return transaction
+    if isinstance(fault, DamagedUndone):
+        return call.operation == "BatchWriteItem"
+    if name in _AFTER and call.operation in _READS:
+        return False
+    if fault is Fault.CONFLICT and (transaction or call.operation == "BatchWriteItem"):
+        return False
+    return isinstance(fault, AnsweredAfter) or can_strike(fault, call)
+
+
+def weight(fault: str) -> int:
+    """How much of a history it makes."""
+    return 1 if fault in PAIRED else 2
 
 
 # ---- histories
@@ -128,24 +142,25 @@ NOTHING = Decision()
 
 @dataclass(frozen=True)
 class Setting:
-    """What a server and a caller may be: whether a refusal brings the item, the way of sending, what repeats may cost."""
+    """What a server and a caller may be: whether a refusal brings the item, how it is sent, what repeats may cost."""
 
     name: str
     sends_item: bool = True
     trying: bool = False
     patience: float = FULL
+    weight: int = 0
 
 
 SETTINGS = (
     Setting("item sent"),
     Setting("item asked for, try_send", sends_item=False, trying=True),
     # enough for one repetition after a lost answer
-    Setting("item sent, little patience", patience=10.0),
+    Setting("item sent, little patience", patience=10.0, weight=1),
 )
 
 
 class Idle(Exception):
-    """A step of another writer changed nothing, or a fault cannot be: there is no such history, or it is another's double."""
+    """A step of another writer changed nothing, or a fault cannot be: it is no history, or another one's double."""
 
 
 class Course:
@@ -166,6 +181,12 @@ class Course:
         self._tokens: set[str] = set()
 
     @property
+    def weight(self) -> int:
+        """How much happened to it."""
+        happened = (len(each.others) + (0 if each.fault is None else weight(each.fault)) for each in self.decisions)
+        return self.setting.weight + sum(happened)
+
+    @property
     def applied(self) -> int:
         """How often my write was applied."""
         return self.events.count("mine")
@@ -173,7 +194,7 @@ class Course:
     @property
     def outcome(self) -> str:
         """applied, refused, unknown, or crashed."""
-        return self.reported.split(":")[0].split(",")[0]
+        return self.reported.partition(":")[0].partition(",")[0]
 
     def __str__(self) -> str:
         history = " / ".join(map(str, self.decisions)) or "-"
@@ -198,7 +219,7 @@ class Course:
         except CallFailed as failed:
             self.replies.append(f"{'reading: ' if call.operation in _READS else ''}{self._told(failed)}")
             raise
-        self.replies.append(f"read {self._seen(reply.get('Item'))}" if call.operation == "GetItem" else "ok")
+        self.replies.append(self._answered(call, reply))
         return reply
 
     def _struck(self, number: int, fault: AnyTrouble, call: Call) -> Reply:
@@ -210,14 +231,26 @@ class Course:
         if self._replays(call) and (isinstance(fault, Cancellation) or fault == FAULTS["mismatch"]):
             # the service knows this token, and that it was applied
             raise Idle
+        if isinstance(fault, DamagedUndone):
+            self._serve_others(call)
+            raise CallFailed(Reached.APPLIED, "DamagedReply", "(injected)")
         strike = Strike(fault)
-        strike.before(call)
+        sent = strike.before(call) or call
         try:
-            reply = self._serve(call)
+            reply = self._serve(sent)
         except CallFailed as failed:
-            strike.after(call, failed)
+            strike.after(sent, failed)
             raise
-        return strike.after(call, reply) or reply
+        return strike.after(sent, reply) or reply
+
+    def _serve_others(self, call: Call) -> None:
+        """Do all of a batch but for the item that is looked at. Raises Idle if that is not in it."""
+        if not self._is_about_mine(call):
+            raise Idle
+        ((table, requests),) = call.params["RequestItems"].items()
+        others = [each for each in requests if _keys_of({table: [each]}) != [self.kind.watched]]
+        if others:
+            self._serve(Call(call.operation, {"RequestItems": {table: others}}))
 
     def _serve(self, call: Call) -> Reply:
         """What the service does; the log of the truth is written here."""
@@ -232,7 +265,7 @@ class Course:
                     {name: each for name, each in reason.items() if name != "Item"} for reason in failed.reasons
                 ]
             raise
-        if call.operation == "GetItem":
+        if call.operation == "GetItem" or not self._is_about_mine(call):
             return reply
         if replayed:
             assert self.world.engine.version == before, "the engine applied a token twice"
@@ -242,11 +275,24 @@ class Course:
         self.events.append("mine")
         return reply
 
+    def _is_about_mine(self, call: Call) -> bool:
+        """Whether a request writes the item that is looked at: a batch may have been cut."""
+        if call.operation != "BatchWriteItem":
+            return True
+        return self.kind.watched in _keys_of(call.params["RequestItems"])
+
     def _replays(self, call: Call) -> bool:
         """Whether it is a transaction that was applied before."""
         return call.params.get("ClientRequestToken") in self._tokens
 
     # ---- what a client can tell
+
+    def _answered(self, call: Call, reply: Reply) -> str:
+        if call.operation == "GetItem":
+            return f"read {self._seen(reply.get('Item'))}"
+        if call.operation == "BatchWriteItem" and not self._is_about_mine(call):
+            return "ok for others"
+        return "left undone" if self.kind.watched in _keys_of(reply.get("UnprocessedItems", {})) else "ok"
 
     def _told(self, failed: CallFailed) -> str:
         if failed.code == "ConditionalCheckFailedException":
@@ -268,7 +314,10 @@ class Course:
         """What of an item tells who wrote it. Its values tell nothing: any writer may store any value."""
         if not item:
             return "nothing"
-        number, is_mine = item.get("revision", {}).get("N"), item.get("_w", {}).get("S", "").startswith(("mine", "token"))
+        number, is_mine = (
+            item.get("revision", {}).get("N"),
+            item.get("_w", {}).get("S", "").startswith(("mine", "token")),
+        )
         if is_mine:
             words = ["mine"]
         elif item["sk"]["S"] not in ("DOC", "LEASE"):
@@ -283,15 +332,19 @@ class Course:
 
     def finish(self, plan: Plan[Any]) -> None:
         """Let the plan go to its end and note what it reports."""
+        with self.ending():
+            self.conclude(drive(plan, self))
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Note what the error reports that leaves the with block."""
         try:
-            result = drive(plan, self)
+            yield
         except ClientCrashed:
             self.replies.append("crashed")
             self.reported = "crashed"
         except DynamapError as error:
-            self.reported = _reported(error)
-        else:
-            self.conclude(result)
+            self.reported = _reported(error, self.kind.watched)
 
     def conclude(self, result: object) -> None:
         """Note what the result reports."""
@@ -315,12 +368,27 @@ _WORDS = {
 }
 
 
-def _reported(error: DynamapError) -> str:
+def _reported(error: DynamapError, watched: str | None) -> str:
+    left = getattr(error, "left", ())
+    if left and watched not in [_id_of(each) for each in left]:
+        return "applied, and others are left"
     if isinstance(error, OutcomeUnknown):
         return "applied, without its value" if error.applied else "unknown"
     if isinstance(error, ItemDecodeError) and error.applied:
         return "applied, and cannot be read"
     return f"refused: {type(error).__name__}"
+
+
+def _id_of(left: Any) -> str:
+    """The id of an item or a key that a batch has left."""
+    found: str = left.values["id"] if isinstance(left, ItemKey) else left.id
+    return found
+
+
+def _keys_of(requests: Mapping[str, Sequence[Any]]) -> list[str]:
+    """The ids that the requests of a batch are about."""
+    inner = [next(iter(each.values())) for one in requests.values() for each in one]
+    return [str(each.get("Item", each.get("Key"))["pk"]["S"]).partition("#")[2] for each in inner]
 
 
 def drive(plan: Plan[Any], course: Course) -> Any:

@@ -89,37 +89,38 @@ _EXPIRING = ("LEASE", "SEAT")
 # ---- what stands there before
 
 
-def absent(cls: Any, id: str = "1") -> list[Item]:
+def absent(cls: Any, item_id: str = "1") -> list[Item]:
     """Nothing."""
     return []
 
 
-def stored(cls: Any, id: str = "1") -> list[Item]:
+def stored(cls: Any, item_id: str = "1") -> list[Item]:
     """An item that another writer has stored, in the version that is read."""
     name = TABLES["with id"].entity(cls).name
-    item: Item = {**_key(name, id), "_type": {"S": name}, "id": {"S": id}, "text": {"S": ""}, "count": {"N": "1"}}
+    item: Item = {**_key(name, item_id), "_type": {"S": name}, "id": {"S": item_id}}
+    item |= {"text": {"S": ""}, "count": {"N": "1"}}
     if name in _VERSIONED:
         item |= {"revision": {"N": str(READ_VERSION)}, "_w": {"S": "before"}}
     return [item]
 
 
-def legacy(cls: Any, id: str = "1") -> list[Item]:
+def legacy(cls: Any, item_id: str = "1") -> list[Item]:
     """One of before the type had versions."""
-    return [{name: wire for name, wire in stored(cls, id)[0].items() if name not in ("revision", "_w")}]
+    return [{name: wire for name, wire in stored(cls, item_id)[0].items() if name not in ("revision", "_w")}]
 
 
-def zero(cls: Any, id: str = "1") -> list[Item]:
+def zero(cls: Any, item_id: str = "1") -> list[Item]:
     """One with the version 0."""
-    return [{**legacy(cls, id)[0], "revision": {"N": "0"}}]
+    return [{**legacy(cls, item_id)[0], "revision": {"N": "0"}}]
 
 
-def leftover(cls: Any, id: str = "1") -> list[Item]:
+def leftover(cls: Any, item_id: str = "1") -> list[Item]:
     """One whose time is over, not deleted yet."""
-    return [{**stored(cls, id)[0], "ttl": EXPIRED}]
+    return [{**stored(cls, item_id)[0], "ttl": EXPIRED}]
 
 
-def _key(name: str, id: str) -> Item:
-    return {"pk": {"S": f"{name}#{id}"}, "sk": {"S": name}}
+def _key(name: str, item_id: str) -> Item:
+    return {"pk": {"S": f"{name}#{item_id}"}, "sk": {"S": name}}
 
 
 # ---- the world
@@ -302,7 +303,7 @@ _OF_VERSIONS = {"touched": _touched, "bumped": _bumped, "jumped": _jumped}
 _OF_TTL = {"expired": _expired, "revived": _revived}
 
 
-def foreign_writers(cls: Any, id: str = "1", names: tuple[str, ...] = (), where: str = "") -> list[Foreign]:
+def foreign_writers(cls: Any, item_id: str = "1", names: tuple[str, ...] = (), where: str = "") -> list[Foreign]:
     """The steps that others may take on this item: all, or those of these names."""
     name = TABLES["with id"].entity(cls).name
     steps: dict[str, Any] = dict(_EVERYWHERE)
@@ -311,5 +312,7 @@ def foreign_writers(cls: Any, id: str = "1", names: tuple[str, ...] = (), where:
     if name in _EXPIRING:
         steps |= _OF_TTL
     return [
-        Foreign(f"{each}{where}", step, _key(name, id)) for each, step in steps.items() if not names or each in names
+        Foreign(f"{each}{where}", step, _key(name, item_id))
+        for each, step in steps.items()
+        if not names or each in names
     ]
