@@ -11,12 +11,28 @@ from typing import Any
 
 import pytest
 
-from dynamap import DynamapError, F, OutcomeUnknown, Store, Table, connect, connect_async, entity, evolve
+from dynamap import (
+    ConditionFailed,
+    DynamapError,
+    F,
+    ItemAlreadyExists,
+    ItemNotFound,
+    OutcomeUnknown,
+    Store,
+    Table,
+    TransactionCanceled,
+    VersionConflict,
+    connect,
+    connect_async,
+    entity,
+    evolve,
+)
 from dynamap.backoff import TokenBucket
 from dynamap.drivers import clients
 from tests.backends import Backend, client_for
-from tests.fault_proxy import REFUSED, FaultProxy, Script, WireFault
+from tests.fault_proxy import FaultProxy, Script
 from tests.modes import Mode, RawTable, impatient
+from tests.wire_faults import REFUSED, WireFault
 
 __all__ = ["KINDS", "Account", "Case", "Kind", "Lane", "Lanes", "Note", "Told", "answer_of", "read_account"]
 
@@ -134,12 +150,15 @@ KINDS: dict[str, Kind] = {
 # ---- lanes
 
 
+REFUSALS = (ConditionFailed, ItemAlreadyExists, VersionConflict, ItemNotFound, TransactionCanceled)
+
+
 @dataclass(frozen=True)
 class Told:
     """What was reported of a write, and what was true.
 
-    As text: `ok` for a result, `?` for an unknown outcome, `!` for one that is known to be applied, or the error's
-    name; then how often it was applied, and how many requests of writes were sent.
+    As text: `ok` for a result, `no` for a refusal, `?` for an unknown outcome, `!` for one that is known to be applied,
+    or the error's name; then how often it was applied, and how many requests of writes were sent.
     """
 
     answer: Any
@@ -152,6 +171,8 @@ class Told:
         word = "ok"
         if isinstance(self.answer, OutcomeUnknown):
             word = "?" if self.answer.applied is None else "!"
+        elif isinstance(self.answer, REFUSALS):
+            word = "no"
         elif isinstance(self.answer, Exception):
             word = f"{type(self.answer).__name__} "
         return f"{word}{self.times}/{self.sent}"

@@ -12,8 +12,8 @@ import pytest
 from tests.backends import Backend, RunningBackends
 from tests.depth import how_many
 from tests.fault_lanes import KINDS, Case, Kind, Lane, Lanes, Told
-from tests.fault_proxy import FAULTS
 from tests.modes import Mode
+from tests.wire_faults import FAULTS
 
 # A cell is what was reported (ok: applied; ?: unknown; !: applied, and only the value unknown), then how often it was
 # applied, and in how many requests. The columns are those of KINDS; `exactly` sends a second request, a read, whose

@@ -10,8 +10,8 @@ import pytest
 from tests.backends import Backend, RunningBackends, client_for
 from tests.depth import how_many
 from tests.fault_lanes import KINDS, Lanes
-from tests.fault_proxy import FAULTS
 from tests.modes import Mode, async_client
+from tests.wire_faults import FAULTS
 
 RETRY_MODES = ["legacy", "standard", "adaptive"]
 FAULTS_HERE = [name for name in FAULTS if "stall" not in name]

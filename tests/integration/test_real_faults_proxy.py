@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from dynamap.testing._loopback import LoopbackServer, Reply
-from tests.fault_proxy import FAULTS, REFUSED, Ending, FaultProxy, Forward, WireFault
+from tests.fault_proxy import FaultProxy
+from tests.wire_faults import FAULTS, REFUSED, Ending, Forward, WireFault
 
 ANSWER = b'{"Attributes": {"count": {"N": "1"}}}'
 

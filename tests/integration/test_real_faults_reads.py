@@ -10,8 +10,8 @@ from dynamap import OutcomeUnknown
 from tests.backends import Backend, RunningBackends
 from tests.depth import how_many
 from tests.fault_lanes import KINDS, Account, Lane, Lanes, Note, read_account
-from tests.fault_proxy import FAULTS, Ending, Forward, WireFault, cut_at
 from tests.modes import Mode
+from tests.wire_faults import FAULTS, Ending, Forward, WireFault, cut_at
 
 STALLS = [name for name in FAULTS if "stall" in name]
 QUICK = [name for name in FAULTS if name not in STALLS]
