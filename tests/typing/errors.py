@@ -264,3 +264,19 @@ async def batches(store: Store[Sync], astore: Store[Async], account: Account) ->
     [print(two) for two in others.get_many([account])]  # E
     others.put_many([account]).send()  # E never awaited
     store.transact(accounts.put_many([account]))  # E a batch
+
+
+async def parts(store: Store[Sync], astore: Store[Async]) -> None:
+    accounts, others = store.of(Account), astore.of(Account)
+    total: int = accounts.get(id="x").project(F(Account.balance)).required().send()  # E project() is typed
+    print(total)
+    accounts.get(id="x").project(F(Account.balance)).send().real  # E None is possible
+    accounts.get(id="x").project("balance")  # E a field is wanted
+    accounts.get(id="x").project()  # E nothing is asked for
+    accounts.get(id="x").project(F(Account.balance), Stock)  # E one class alone
+    accounts.query(id="x").project(F(Account.balance)).first().send().real  # E None is possible
+    accounts.query(id="x").project(Stock).send()[0].balance  # E it is a Stock
+    [total async for total in accounts.query(id="x").project(F(Account.balance))]  # E
+    [print(total) for total in others.query(id="x").project(F(Account.balance))]  # E
+    connect(ShopTable, cursor_key="secret")  # E bytes
+    connect(ShopTable, cursor_key=[3])  # E bytes

@@ -206,3 +206,11 @@ def order_key(*, customer: UserId, at: datetime) -> None: ...
 
 
 keys: list[Callable[..., None]] = [account_key, order_key]
+
+
+@attrs.frozen
+class OrderLine:
+    """A second class for project()."""
+
+    customer: UserId
+    total: Cents

@@ -52,6 +52,7 @@ from tests.typing.models import (
     LegacyTable,
     Line,
     Order,
+    OrderLine,
     Payments,
     Registrant,
     ShopTable,
@@ -388,3 +389,35 @@ async def listening_too(store: Store[Async]) -> None:
         )
         assert_type(await store.execute("SELECT * FROM x").send(), list[dict[str, Any]])
     assert_type(used.total, float)
+
+
+# ---- projections and cursors
+def parts(store: Store[Sync]) -> None:
+    accounts, orders = store.of(Account), store.of(Order)
+    get = accounts.get(id="x")
+    assert_type(get.project(F(Account.balance)).send(), Decimal | None)
+    assert_type(get.project(F(Account.balance)).required().send(), Decimal)
+    assert_type(get.required().project(F(Account.balance), F(Account.id)).send(), tuple[Decimal, str])
+    assert_type(get.project(Registrant).eventually_consistent().send(), Registrant | None)
+    order = orders.get(customer="x", at=NOW)
+    assert_type(order.project(OrderLine).send(), OrderLine | None)
+    assert_type(order.project(F(Order, lambda o: o.address.city)).required().send(), str)
+    assert_type(order.project(F(Order.note)).required().send(), str | None)
+    six = order.project(
+        F(Order.at), F(Order.status), F(Order.weight), F(Order.paid), F(Order.visits), F(Order.total)
+    ).required()
+    assert_type(six.send(), tuple[datetime, Status, float, bool, int | None, Cents])
+    assert_type(store.transact_get(get.project(F(Account.balance)).required()).send(), tuple[Decimal])
+    query = orders.query(customer="x")
+    assert_type([line.total for line in query.project(OrderLine)], list[Cents])
+    assert_type(query.project(F(Order.total)).send(), list[Cents])
+    assert_type(query.project(F(Order.total), F(Order.at)).first().send(), tuple[Cents, datetime] | None)
+    assert_type(query.project(F(Order.total)).limit(3).page().send().items, list[Cents])
+    connect(ShopTable, cursor_key=bytes(32), cursor_max_age=3600)
+    connect(ShopTable, cursor_key=[bytes(32), bytes(32)])
+
+
+async def parts_too(store: Store[Async]) -> None:
+    orders = store.of(Order)
+    assert_type(await orders.get(customer="x", at=NOW).project(F(Order.total)).required().send(), Cents)
+    assert_type([total async for total in orders.query(customer="x").project(F(Order.total))], list[Cents])
