@@ -72,7 +72,12 @@ class Tagged:
 tagged: Any = F(Tagged.tags)
 
 
-Orders = Table("orders", [Order, Document, Claim, Tagged], indexes=[GlobalIndex("gsi")])
+PARTS = [f"part{number}" for number in range(400)]
+Wide: Any = entity("WIDE", pk="WIDE#{id}", sk="WIDE")(
+    type("Wide", (), {"__annotations__": {"id": str, **dict.fromkeys(PARTS, str)}})
+)
+
+Orders = Table("orders", [Order, Document, Claim, Tagged, Wide], indexes=[GlobalIndex("gsi")])
 READ = Order("a", "first")
 store: Any = store_of(Orders)
 orders: Any = store.of(Order)
@@ -197,6 +202,11 @@ CASES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
             "update of Document id='a': the item that was read has no address, and nothing can be changed "
             "inside of what is not there: set it as a whole"
         ),
+    ),
+    "more than 4 KB of changes": (
+        lambda: store.of(Wide).update(id="a").set_fields(dict.fromkeys(PARTS, "x")).params(),
+        LimitExceeded,
+        ("Wide: the update expression has 4,982 bytes; DynamoDB takes 4,096: split the request"),
     ),
     # upserts
     "inside of what is not there yet": (

@@ -274,6 +274,16 @@ QUERIES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
         RequestError,
         ("query of Visit site='a': the items of a table are whole: leave out hydrate(), which is for indexes"),
     ),
+    "whole items and parts": (
+        lambda: by_page.query(page="x").hydrate().project(field("note")),
+        RequestError,
+        ("query of Visit page='x': hydrate() reads whole items, project() parts of them: leave one out"),
+    ),
+    "parts and whole items": (
+        lambda: by_page.query(page="x").project(field("note")).hydrate(),
+        RequestError,
+        ("query of Visit page='x': hydrate() reads whole items, project() parts of them: leave one out"),
+    ),
     "a page without a secret": (
         query.page,
         RequestError,
