@@ -348,13 +348,13 @@ def test_pages_of_the_table_and_of_every_index(
     mode: Mode, orders: Store[Any], index: str | None, reverse: bool
 ) -> None:
     repo = orders.of(Order)
-    query: Any = {
+    queries: dict[str | None, Callable[[], Any]] = {
         None: lambda: repo.query(customer="a"),
         "status": lambda: repo.index("status").query(status="open"),
         "label": lambda: repo.index("label").query(customer="a"),
         "kinds": lambda: repo.index("kinds").query(),
-    }[index]()
-    query = query.reverse() if reverse else query
+    }
+    query = queries[index]().reverse() if reverse else queries[index]()
     whole = mode.wait(query.send())
     found: list[Order] = []
     page: Page[Order] = mode.wait(query.limit(2).page_size(3).page().send())
@@ -393,7 +393,7 @@ def test_a_loop_that_is_left_early_leaves_nothing_behind(mode: Mode, orders: Sto
     query = orders.of(Order).query(customer="a").page_size(2).read_ahead()
 
     async def first_of() -> int:
-        stream = query.__aiter__()
+        stream: Any = query.__aiter__()
         item = await stream.__anext__()
         await stream.aclose()
         return int(item.number)
