@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from dynamap.model.indexes import PhysicalIndex
 from dynamap.model.keys import Key
@@ -15,7 +16,8 @@ __all__ = ["Layout"]
 class Layout:
     """The attributes of a table that belong to the table.
 
-    *discriminator* is None where items do not say what they are, *ttl* where they never expire.
+    *discriminator* is None where items do not say what they are, *ttl* where they never expire. *replicated* is as the
+    `Table` says it.
     """
 
     partition: Key
@@ -25,6 +27,7 @@ class Layout:
     version_start: int | None
     ttl: str | None = None
     indexes: tuple[PhysicalIndex, ...] = ()
+    replicated: bool | Literal["strongly"] = False
 
     @property
     def pk(self) -> str:

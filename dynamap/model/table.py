@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from dynamap.codec import Context, EnumShape, LiteralShape, class_shape, unwrapped
 from dynamap.errors import ModelError, RequestError
@@ -39,6 +39,11 @@ class Table:
     delimiter. *overlap* lists pairs of classes whose keys may coincide. *converter* is a cattrs converter for types
     that dynamap does not know.
 
+    *replicated* says that it is a global table which several regions write at a time, and refuses what cannot hold
+    there. True stands for eventual consistency, where the last writer of any region wins: no versions, no conditions of
+    yours, no counters. "strongly" stands for strong consistency, where these hold, but DynamoDB has no transactions, no
+    TTL and no local indexes. Of a table that one region alone writes, leave it out.
+
     Raises ModelError: everything that is wrong with the classes is said here.
     """
 
@@ -59,6 +64,7 @@ class Table:
         names: Callable[[str], str] | None = None,
         overlap: Sequence[tuple[type[Any], type[Any]]] = (),
         converter: Any = None,
+        replicated: bool | Literal["strongly"] = False,
     ) -> None:
         self.name = name
         self.entities = tuple(entities)
@@ -74,6 +80,7 @@ class Table:
             version_start=version_start,
             ttl=ttl,
             indexes=physical_indexes(name, keys, indexes),
+            replicated=replicated,
         )
         self._untyped = untyped
         self._check_layout()
@@ -84,6 +91,7 @@ class Table:
             self._described[_origin(cls)] = self._describe(cls)
         self._check_names()
         self._check_untyped()
+        self._check_replicated()
         for index in self.layout.indexes:
             self._check_projection(index)
         self._check_coincidence({frozenset(map(_origin, pair)) for pair in overlap})
@@ -197,6 +205,34 @@ class Table:
             name = getattr(self._untyped, "__qualname__", self._untyped)
             msg = f"Table {self.name!r}: untyped={name} is none of its entities: add it to them"
             raise ModelError(msg)
+
+    def _check_replicated(self) -> None:
+        """What a global table cannot keep.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GlobalTables.html
+        """
+        layout = self.layout
+        if layout.replicated not in (False, True, "strongly"):
+            msg = f'Table {self.name!r}: replicated is True, "strongly" or False; got {layout.replicated!r}'
+            raise ModelError(msg)
+        if layout.replicated is True:
+            for entity in self._described.values():
+                if entity.version is not None:
+                    msg = (
+                        f"Table {self.name!r} is replicated, so that the last writer of any region wins, but "
+                        f"{entity.cls.__qualname__} has a version, which would promise something else: let one region "
+                        f'write, without replicated=True, or use a table with strong consistency, replicated="strongly"'
+                    )
+                    raise ModelError(msg)
+        if layout.replicated == "strongly":
+            local = [index.name for index in layout.indexes if index.local]
+            lacking = [*(["a TTL"] if layout.ttl is not None else []), *(f"the local index {name!r}" for name in local)]
+            if lacking:
+                msg = (
+                    f"Table {self.name!r} has {' and '.join(lacking)}, which a global table with strong consistency "
+                    f"does not take: leave it out"
+                )
+                raise ModelError(msg)
 
     def _check_projection(self, index: PhysicalIndex) -> None:
         """What an index holds must be enough to say what its items are, and name only what is stored."""

@@ -13,6 +13,7 @@ from dynamap.expressions.evaluate import evaluate
 from dynamap.operations.base import Builder, Moment, Runtime, Scope, named
 from dynamap.operations.guards import Guard, expired_text
 from dynamap.operations.index_keys import absent_reads_as, reads_as
+from dynamap.operations.replication import check_condition_holds
 from dynamap.plan import Item
 
 __all__ = ["Conditioned"]
@@ -86,6 +87,8 @@ class Conditioned(Builder):
 
     def _condition_params(self, compiler: Compiler, guard: Guard, now: int | None) -> dict[str, Any]:
         entity = self._scope.entity
+        if self._conditions or self._existence is False:
+            check_condition_holds(entity, self._what)
         texts: list[str | Condition] = [*guard.texts(compiler, entity, now)]
         others: list[str | Condition] = [
             *(reads_as(compiler, entity, name, value) for name, value in self._assumptions().items()),

@@ -11,6 +11,7 @@ from dynamap.operations.actions import MOST_ACTIONS, item_identity
 from dynamap.operations.base import Moment, Operation, Runtime
 from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.get import Get
+from dynamap.operations.replication import check_transactions_hold
 from dynamap.operations.sending import read
 from dynamap.outcomes import Verdict, judge, only_contention, reason_of
 from dynamap.plan import Call, CallFailed, Plan, Reached, Reply
@@ -107,6 +108,8 @@ def _checked_get(position: int, operation: object, runtime: Runtime) -> Get[Any,
     if get._runtime.driver is not runtime.driver:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         msg = f"transact_get(): argument {position} belongs to a store with another client: use one of this client"
         raise RequestError(msg)
+    scope = get._scope  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    check_transactions_hold(scope.entity, f"transact_get(): argument {position}")
     return get
 
 

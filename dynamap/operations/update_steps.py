@@ -29,6 +29,7 @@ from dynamap.markers import D
 from dynamap.operations.guards import Guard
 from dynamap.operations.index_keys import KnownFields, assignments
 from dynamap.operations.item_size import check_item_size
+from dynamap.operations.replication import check_actions_hold
 from dynamap.operations.updating import Updating
 from dynamap.plan import Call, Item
 
@@ -154,6 +155,7 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     def _with(self, *actions: Action) -> Self:
         for action in actions:
             self._check_changeable(action)
+        check_actions_hold(self._scope.entity, self._what, actions)
         return self._copy(_actions=(*self._actions, *actions))
 
     def _check_changeable(self, action: Action) -> None:

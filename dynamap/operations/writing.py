@@ -14,6 +14,7 @@ from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope
 from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.conditioned import Conditioned
 from dynamap.operations.guards import Guard, GuardKind
+from dynamap.operations.replication import check_transactions_hold
 from dynamap.operations.sending import Answer, Repeat, read_item, transact, write
 from dynamap.operations.settling import Settled, Terms, chained, settle, unexpired
 from dynamap.outcomes import only_contention, reason_of
@@ -143,6 +144,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
                 f"returning_old(), or read the item afterwards"
             )
             raise RequestError(msg)
+        check_transactions_hold(self._scope.entity, self._what)
         action = self._action(moment, guard)
         token = moment.write_id[:LONGEST_TOKEN]
         return Call(
