@@ -280,3 +280,24 @@ async def parts(store: Store[Sync], astore: Store[Async]) -> None:
     [print(total) for total in others.query(id="x").project(F(Account.balance))]  # E
     connect(ShopTable, cursor_key="secret")  # E bytes
     connect(ShopTable, cursor_key=[3])  # E bytes
+
+
+async def queries(store: Store[Sync], astore: Store[Async], account: Account) -> None:
+    accounts, others, stocks = store.of(Account), astore.of(Account), store.of(Stock)
+    a, b = F(Stock.count).ge(1), F(Stock.count).le(2)
+    stocks.query(sku="x").filter(F(Stock.count))  # E a field is no condition
+    stocks.query(sku="x").range(F(Stock.count).ne(1))  # E no key condition
+    stocks.query(sku="x").range(a & b)  # E one key condition
+    [print(one) for one in others.query(id="x")]  # E for over an async query
+    [two async for two in accounts.query(id="x")]  # E async for over a sync query
+    [print(three) for three in others.query(id="x").pages()]  # E
+    accounts.query(id="x").page(None).send().nope  # E
+    accounts.query(id="x").limit("3")  # E
+    accounts.query(id="x").page(5)  # E
+    accounts.query(id="x").first().send().balance  # E None is possible
+    accounts.query(id="x").one().filter(a)  # E too late
+    accounts.query(id="x").try_send()  # E nothing refuses it
+    accounts.query(account)  # E fields by name
+    accounts.index("gsi1").get(id="x")  # E an index answers queries
+    others.query(id="x").send()  # E never awaited
+    store.transact(accounts.query(id="x"))  # E a query

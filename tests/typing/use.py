@@ -27,9 +27,12 @@ from dynamap import (
     F,
     Field,
     GetMany,
+    IndexView,
     ItemKey,
     ItemNotFound,
     OutcomeUnknown,
+    Page,
+    Query,
     Refused,
     Repository,
     ServiceError,
@@ -421,3 +424,50 @@ async def parts_too(store: Store[Async]) -> None:
     orders = store.of(Order)
     assert_type(await orders.get(customer="x", at=NOW).project(F(Order.total)).required().send(), Cents)
     assert_type([total async for total in orders.query(customer="x").project(F(Order.total))], list[Cents])
+
+
+# ---- queries
+def queries(store: Store[Sync]) -> None:
+    orders = store.of(Order)
+    query = (
+        orders.query(customer="x")
+        .range(F(Order.at).between(NOW, NOW))
+        .filter(F(Order.paid).eq(False))
+        .reverse()
+        .limit(5)
+        .page_size(100)
+        .max_pages(3)
+    )
+    assert_type(query, Query[Sync, Order])
+    assert_type(query.consistent().eventually_consistent().include_expired().read_ahead(), Query[Sync, Order])
+    assert_type(query.send(), list[Order])
+    assert_type(query.first().send(), Order | None)
+    assert_type(query.one().send(), Order)
+    assert_type(query.count().send(), int)
+    assert_type(query.page(None).send(), Page[Order])
+    page = query.page().send()
+    assert_type(page.items, list[Order])
+    assert_type(page.next, str | None)
+    assert_type(page.skipped, int)
+    for order in query:
+        assert_type(order, Order)
+    for each in query.pages():
+        assert_type(each, Page[Order])
+    assert_type(list(query), list[Order])
+    registrants = store.of(Registrant).index("gsi1")
+    assert_type(registrants, IndexView[Sync, Registrant])
+    assert_type(registrants.query(email="x").hydrate().send(), list[Registrant])
+    assert_type(store.of(Order, key=order_key).query(customer="x").send(), list[Order])
+
+
+async def queries_too(store: Store[Async]) -> None:
+    query = store.of(Order).query(customer="x")
+    async for order in query:
+        assert_type(order, Order)
+    async for page in query.pages():
+        assert_type(page, Page[Order])
+    assert_type([o.total async for o in query], list[Cents])
+    assert_type(await query.send(), list[Order])
+    assert_type(await query.first().send(), Order | None)
+    assert_type(await query.count().send(), int)
+    assert_type((await query.page("x").send()).items, list[Order])
