@@ -23,6 +23,7 @@ from dynamap.operations.batches import (
     located,
     reason,
     shown,
+    then,
     unless_stopped,
 )
 from dynamap.operations.item_key import ItemKey
@@ -215,18 +216,16 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
             if isinstance(chunk.error, ServiceError):
                 raise chunk.error
             places = [*chunk.places[len(answers) :], *(slot for each in later for slot in each.places)]
-            raise self._incomplete(places, reader.count, chunk.error) from chunk.error
+            raise self._incomplete(places, reader, chunk.error) from chunk.error
 
     def _answer(self, slot: _Slot, now: int | None) -> M | None:
         item = unexpired(self._scope.entity, slot.item, now)
         return None if item is None else self._scope.entity.decode(item)
 
-    def _incomplete(self, places: Sequence[_Slot], count: int, error: DynamapError) -> BatchIncomplete:
+    def _incomplete(self, places: Sequence[_Slot], reader: _Reader, error: DynamapError) -> BatchIncomplete:
         left = tuple(ItemKey(self._scope.entity.cls, slot.values) for slot in places)
-        msg = (
-            f"{self._what}: {len(left):,} of the {count:,} keys that were taken have no answer, the first of them "
-            f"{shown(left[0].values)}: {reason(error)}; ask again for what is in .left"
-        )
+        counted = f"{len(left):,} of the {reader.count:,} keys that were taken"
+        msg = f"{self._what}: {counted} have no answer, the first of them {shown(left[0].values)}: {reason(error)}; ask again for what is in .left{then(reader.error, 'key')}"
         return BatchIncomplete(msg, left=left)
 
 

@@ -31,6 +31,7 @@ from dynamap.operations.batches import (
     located,
     reason,
     shown,
+    then,
     unless_stopped,
 )
 from dynamap.operations.index_keys import stored_item
@@ -416,13 +417,12 @@ class _Sending:
         left = tuple(entry.source for entry in self._left)
         counted = f"{len(left):,} of the {self._reader.count:,} {noun}s that were taken"
         named = f"the first of them {shown(self._left[0].values)}"
-        failed = self._reader.error
-        then = "" if failed is None else f"; the next {noun} raised {type(failed).__name__}"
+        after = then(self._reader.error, noun)
         if lost is not None:
             msg = (
                 f"{what}: an answer was lost, and {counted} may not have been {done}, {named}: read what "
-                f"is in .left before you repeat it{then}"
+                f"is in .left before you repeat it{after}"
             )
             raise OutcomeUnknown(msg, left=left) from lost
-        msg = f"{what}: {counted} were not {done}, {named}: {reason(first)}; send what is in .left again{then}"
+        msg = f"{what}: {counted} were not {done}, {named}: {reason(first)}; send what is in .left again{after}"
         raise BatchIncomplete(msg, left=left) from first

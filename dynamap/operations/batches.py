@@ -33,6 +33,7 @@ __all__ = [
     "located",
     "reason",
     "shown",
+    "then",
     "unless_stopped",
 ]
 
@@ -166,6 +167,11 @@ def reason(error: DynamapError) -> str:
     if isinstance(error, ServiceError):
         return f"{error.code}: {error.message}"
     return str(error)
+
+
+def then(error: BaseException | None, noun: str) -> str:
+    """What a message adds where the iterable had come to a mistake too: that one was taken, and is not left."""
+    return "" if error is None else f"; the next {noun} raised {type(error).__name__}"
 
 
 def located(error: DynamapError, what: str, noun: str, position: int) -> DynamapError:

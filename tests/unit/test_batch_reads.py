@@ -309,6 +309,29 @@ def test_a_generator_goes_on_where_it_was_given_up() -> None:
     assert [*lanes.emitted, *rest] == list(notes(900))
 
 
+def test_a_mistake_after_what_could_not_be_read_is_mentioned() -> None:
+    service = filled(2)
+    given: list[Any] = [*ids(range(2)), 5]
+    error = play(service.store.of(Note).get_many(given)._plan(), leaving(service, "1")).error
+    assert str(error) == (
+        "get_many of Note: 1 of the 2 keys that were taken have no answer, the first of them id='1': the service kept "
+        "refusing for load; ask again for what is in .left; the next key raised RequestError"
+    )
+
+
+def test_explain_shows_the_first_request() -> None:
+    assert store_of(Batched).of(Note).get_many([{"id": "a"}, {"id": "b"}]).explain() == (
+        """\
+BatchGetItem of 2, each on its own
+  GetItem on batched
+    key        pk = "NOTE#a", sk = "NOTE"
+    capacity   half a read unit for each 4 KB of the item (eventually consistent)
+  GetItem on batched
+    key        pk = "NOTE#b", sk = "NOTE"
+    capacity   half a read unit for each 4 KB of the item (eventually consistent)"""
+    )
+
+
 def test_an_empty_bucket_ends_the_repeats() -> None:
     service = filled(2)
     store = store_of(Batched, bucket=TokenBucket(7.0))

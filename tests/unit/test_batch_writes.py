@@ -450,7 +450,10 @@ def test_what_could_not_be_written_comes_before_an_error_of_the_iterable() -> No
     forbidden = answered("AccessDeniedException", "no", status=400)
     error = play(plan_of(service.store.of(Note).put_many(items())), failing(service, forbidden, at=2)).error
     assert isinstance(error, BatchIncomplete)
-    assert str(error).endswith("; send what is in .left again; the next item raised ValueError")
+    assert str(error) == (
+        "put_many of Note: 5 of the 30 items that were taken were not written, the first of them id='25': "
+        "AccessDeniedException: no; send what is in .left again; the next item raised ValueError"
+    )
 
 
 # ---- versioned types
@@ -594,6 +597,24 @@ def test_params_show_the_first_request() -> None:
             }
         }
     }
+
+
+def test_explain_shows_the_first_request() -> None:
+    notes_of = store_of(Batched).of(Note)
+    assert notes_of.put_many([Note("a")]).explain() == (
+        """\
+BatchWriteItem of 1, each on its own
+  PutItem on batched
+    item       pk = "NOTE#a", sk = "NOTE", _type = "NOTE", id = "a", text = "", data = 0 bytes
+    capacity   1 write unit for these 34 bytes; more if a larger item is replaced"""
+    )
+    assert notes_of.delete_many([Note("a")]).explain() == (
+        """\
+BatchWriteItem of 1, each on its own
+  DeleteItem on batched
+    key        pk = "NOTE#a", sk = "NOTE"
+    capacity   1 write unit for each KB of the item, before or after, whichever is larger"""
+    )
 
 
 def test_params_of_nothing_are_none() -> None:
