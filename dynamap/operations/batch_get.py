@@ -225,7 +225,10 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
     def _incomplete(self, places: Sequence[_Slot], reader: _Reader, error: DynamapError) -> BatchIncomplete:
         left = tuple(ItemKey(self._scope.entity.cls, slot.values) for slot in places)
         counted = f"{len(left):,} of the {reader.count:,} keys that were taken"
-        msg = f"{self._what}: {counted} have no answer, the first of them {shown(left[0].values)}: {reason(error)}; ask again for what is in .left{then(reader.error, 'key')}"
+        msg = (
+            f"{self._what}: {counted} have no answer, the first of them {shown(left[0].values)}: {reason(error)}; "
+            f"ask again for what is in .left{then(reader.error, 'key')}"
+        )
         return BatchIncomplete(msg, left=left)
 
 
