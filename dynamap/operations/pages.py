@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, final
+from typing import Any, Generic, Protocol, TypeVar, final
 
 from dynamap.operations.base import Runtime
+from dynamap.operations.batches import Stop, unless_stopped
 from dynamap.operations.sending import read
-from dynamap.plan import Call, Item, Join, Plan, Spawn, Ticket
+from dynamap.plan import Call, Item, Join, Plan, Reply, Spawn, Ticket
 
-__all__ = ["Found", "Page", "Pager", "Source", "binding_of"]
+__all__ = ["Found", "Page", "PageSource", "Pager", "Source", "Watch", "binding_of"]
 
 M_co = TypeVar("M_co", covariant=True)
 
@@ -48,6 +49,10 @@ class Source:
     filtered: bool
     binding: bytes
 
+    def segment(self, number: int) -> Source:
+        """The same of one segment of a scan."""
+        return replace(self, call=replace(self.call, params={**self.call.params, "Segment": number}))
+
     def request(self, start: Item | None, size: int | None) -> Call:
         """One of the requests: *size* items after *start*."""
         more: dict[str, Any] = {} if size is None else {"Limit": size}
@@ -60,13 +65,51 @@ class Source:
 class Found:
     """What one request brought: the items that count, how many they are, and where the next one starts.
 
-    *items* are empty where they were only counted. *skipped* are those that were read and do not count.
+    *items* are empty where they were only counted. *skipped* are those that were read and do not count. *segment* is
+    the number of the segment of a scan that they are from.
     """
 
     items: list[Item]
     count: int
     skipped: int
     next_start: Item | None
+    segment: int = 0
+
+
+class Watch(Protocol):
+    """What looks at every request of a reading: it may wait before one, and learns what it brought."""
+
+    def before(self) -> Plan[None]:
+        """Called before a request is sent."""
+        ...
+
+    def prepared(self, call: Call) -> Call:
+        """The request, perhaps asking for more than the reading needs."""
+        ...
+
+    def after(self, reply: Mapping[str, Any], found: Found) -> None:
+        """Called when the answer is there, perhaps in another thread."""
+        ...
+
+
+class PageSource(Protocol):
+    """What hands out the pages of a reading."""
+
+    def next_page(self, wanted: int | None = None) -> Plan[Found | None]:
+        """What the next request brings, None if there is none; *wanted* is how many items are still asked for."""
+        ...
+
+    def first_call(self, wanted: int | None) -> Call:
+        """The request that would be sent next."""
+        ...
+
+    def position(self, found: Found, after: Item | None) -> Item | None:
+        """Where to go on after the items of this page, or after the one that has this key; None at the end."""
+        ...
+
+    def close(self) -> None:
+        """Say that nobody waits for what is being read any more."""
+        ...
 
 
 class Pager:
@@ -85,8 +128,12 @@ class Pager:
         page_size: int | None = None,
         most: int | None = None,
         ahead: bool = False,
+        watch: Watch | None = None,
+        segment: int = 0,
     ) -> None:
         self._runtime = runtime
+        self._watch = watch
+        self._segment = segment
         self._source = source
         self._start = start
         self._page_size = page_size
@@ -95,6 +142,7 @@ class Pager:
         self._doublings = 0
         self._ended = False
         self._ticket: Ticket | None = None
+        self._stop = Stop()
 
     def next_page(self, wanted: int | None = None) -> Plan[Found | None]:
         """What the next request brings, None if there is none; *wanted* is how many items are still asked for."""
@@ -110,8 +158,12 @@ class Pager:
         self._ended = self._start is None
         left = None if wanted is None else wanted - page.count
         if self._ahead and not self._ended and self._left != 0 and (left is None or left > 0):
-            self._ticket = yield Spawn(self._fetch(self.first_call(left)))
+            self._ticket = yield Spawn(unless_stopped(self._fetch(self.first_call(left)), self._stop))
         return page
+
+    def close(self) -> None:
+        """Say that nobody waits for a page that is being read ahead."""
+        self._stop.requested = True
 
     def first_call(self, wanted: int | None) -> Call:
         """The request that would be sent next."""
@@ -130,15 +182,27 @@ class Pager:
             self._left -= 1
         return self._found(call)
 
+    def position(self, found: Found, after: Item | None) -> Item | None:
+        """Where to go on after the items of this page, or after the one that has this key; None at the end."""
+        return found.next_start if after is None else after
+
     def _found(self, call: Call) -> Plan[Found]:
-        reply = yield from read(self._runtime, call, self._source.what)
+        watch = self._watch
+        if watch is not None:
+            yield from watch.before()
+            call = watch.prepared(call)
+        reply: Reply = yield from read(self._runtime, call, self._source.what)
         # some servers send an empty list beside the number, and some end with an empty key
         counted = call.params.get("Select") == "COUNT"
         answered: list[Item] = [] if counted else reply["Items"]
         items = [item for item in answered if self._source.shows(item)]
         count: int = reply["Count"] if counted else len(items)
-        read_items: int = reply.get("ScannedCount", reply.get("Count", len(answered)))
-        return Found(items, count, read_items - count, reply.get("LastEvaluatedKey") or None)
+        read_items: int = reply["ScannedCount"] if "ScannedCount" in reply else reply.get("Count", len(answered))
+        next_start: Item | None = reply.get("LastEvaluatedKey") or None
+        found = Found(items, count, read_items - count, next_start, self._segment)
+        if watch is not None:
+            watch.after(reply, found)
+        return found
 
 
 def binding_of(operation: str, params: Mapping[str, Any], placeholders: Mapping[str, Any], clock: str | None) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from typing import Any, Generic, Protocol, TypeVar
 
 from typing_extensions import Self
@@ -15,7 +16,7 @@ from dynamap.operations.base import Moment, Operation, Scope
 from dynamap.operations.cursors import CursorKeys
 from dynamap.operations.endings import Ending, Pages, Series
 from dynamap.operations.filtering import Hiding, check_filter, check_whole, hiding
-from dynamap.operations.pages import Found, Page, Pager, Source, binding_of
+from dynamap.operations.pages import Found, Page, Pager, PageSource, Source, binding_of
 from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import Stream, gathered
 from dynamap.operations.targets import Target
@@ -88,7 +89,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         """The requests; None if no item can match, so that none is needed. Raises RequestError."""
         raise NotImplementedError
 
-    def _pager(self, source: Source, start: Item | None = None, *, ahead: bool = False) -> Pager:
+    def _pager(self, source: Source, start: Item | None = None, *, ahead: bool = False) -> PageSource:
         return Pager(self._runtime, source, start=start, page_size=self._page_size, most=self._max_pages, ahead=ahead)
 
     def _decode(self, item: Item) -> M:
@@ -157,20 +158,20 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         source = self._source(self._runtime.moment())
         if source is None:
             return
-        pager = self._pager(source, ahead=self._ahead)
         left = self._limit
-        while left is None or left > 0:
-            found = yield from pager.next_page(left)
-            if found is None:
-                return
-            rest = found.items
-            while rest and left != 0:
-                size = self._chunk_size(left)
-                values = yield from self._decoded(rest[:size])
-                rest = rest[size:]
-                left = None if left is None else left - len(values)
-                if values:
-                    yield Emit(values)
+        with closing(self._pager(source, ahead=self._ahead)) as pager:
+            while left is None or left > 0:
+                found = yield from pager.next_page(left)
+                if found is None:
+                    return
+                rest = found.items
+                while rest and left != 0:
+                    size = self._chunk_size(left)
+                    values = yield from self._decoded(rest[:size])
+                    rest = rest[size:]
+                    left = None if left is None else left - len(values)
+                    if values:
+                        yield Emit(values)
 
     def _taken(self, items: list[Item], left: int | None) -> Plan[tuple[list[M], list[Item]]]:
         """What is answered for the first of these items, *left* at most, and the items that are not needed for it."""
@@ -265,14 +266,14 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         source = self._source(self._runtime.moment(), counting=True)
         if source is None:
             return 0
-        pager = self._pager(source, ahead=self._ahead)
         total, left = 0, self._limit
-        while left is None or left > 0:
-            found = yield from pager.next_page(left)
-            if found is None:
-                break
-            total += found.count if left is None else min(found.count, left)
-            left = None if left is None else left - found.count
+        with closing(self._pager(source, ahead=self._ahead)) as pager:
+            while left is None or left > 0:
+                found = yield from pager.next_page(left)
+                if found is None:
+                    break
+                total += found.count if left is None else min(found.count, left)
+                left = None if left is None else left - found.count
         return total
 
     def _count_request(self, moment: Moment) -> Call | None:
@@ -285,22 +286,21 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         if source is None:
             return
         keys = self._runtime.cursor_keys
-        pager = self._pager(source, ahead=self._ahead)
         left = self._limit
         skipped = 0
-        while left is None or left > 0:
-            found = yield from pager.next_page(left)
-            if found is None:
-                return
-            values, rest = yield from self._taken(found.items, left)
-            skipped += found.skipped
-            if left is not None:
-                left -= len(values)
-            if values:
-                start = self._start_after(found, rest)
-                sealed = None if start is None or keys is None else keys.seal(start, source.binding, now=moment.now)
-                yield Emit([Page(values, sealed, skipped)])
-                skipped = 0
+        with closing(self._pager(source, ahead=self._ahead)) as pager:
+            while left is None or left > 0:
+                found = yield from pager.next_page(left)
+                if found is None:
+                    return
+                values, rest = yield from self._taken(found.items, left)
+                skipped += found.skipped
+                left = None if left is None else left - len(values)
+                if values:
+                    start = self._start_after(pager, found, rest)
+                    sealed = None if start is None or keys is None else keys.seal(start, source.binding, now=moment.now)
+                    yield Emit([Page(values, sealed, skipped)])
+                    skipped = 0
 
     def _page_plan(self, keys: CursorKeys, cursor: str | None) -> Plan[Page[M]]:
         moment = self._runtime.moment()
@@ -319,7 +319,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             taken, rest = yield from self._taken(found.items, left)
             values += taken
             skipped += found.skipped
-            start = self._start_after(found, rest)
+            start = self._start_after(pager, found, rest)
             if start is None or (values if self._limit is None else len(values) == self._limit):
                 break
         sealed = None if start is None else keys.seal(start, source.binding, now=moment.now)
@@ -335,12 +335,12 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
     def _opened(self, keys: CursorKeys, cursor: str | None, source: Source, moment: Moment) -> Item | None:
         return None if cursor is None else keys.open(cursor, source.binding, now=moment.now)
 
-    def _start_after(self, found: Found, rest: list[Item]) -> Item | None:
+    def _start_after(self, pager: PageSource, found: Found, rest: list[Item]) -> Item | None:
         """Where reading goes on if these items of a page are left: after the last one that was taken."""
         if not rest:
-            return found.next_start
+            return pager.position(found, None)
         last = found.items[-len(rest) - 1]
-        return {name: last[name] for name in self._target.start_attributes}
+        return pager.position(found, {name: last[name] for name in self._target.start_attributes})
 
     # ---- what sources are made of
 

@@ -10,7 +10,7 @@ import pytest
 
 from dynamap import CursorError, F, Page, ServiceError, connect, deadline
 from dynamap.errors import DeadlineExceeded, ItemDecodeError
-from dynamap.plan import Call, CallFailed, Reached
+from dynamap.plan import Call, CallFailed, Emit, Reached, Spawn, Ticket
 from tests.fakes import NOW, Driven, FakeClient, answered, drive, store_of
 from tests.in_memory import memory_store
 from tests.modes import impatient
@@ -367,6 +367,19 @@ def test_what_fails_ahead_is_raised_where_the_page_is_wanted() -> None:
     assert [next(stream).line, next(stream).line] == [0, 1]
     with pytest.raises(ServiceError):
         next(stream)
+
+
+def test_a_page_that_is_read_ahead_is_not_asked_for_again_once_the_loop_is_left() -> None:
+    plan = lines().page_size(1).read_ahead()._emitting()
+    assert isinstance(next(plan), Call)
+    spawn = plan.send(reply(1, last=1))
+    assert isinstance(spawn, Spawn)
+    assert isinstance(plan.send(Ticket()), Emit)
+    assert isinstance(next(spawn.plan), Call)
+    plan.close()
+    with pytest.raises(StopIteration):
+        # no pause, and no second attempt
+        spawn.plan.throw(answered("ThrottlingException", status=400))
 
 
 # ---- deadlines and damage
