@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from dynamap import (
+    Attribute,
     CursorError,
     F,
     ItemDecodeError,
     ItemNotFound,
+    Key,
     Page,
     RequestError,
     SeveralItems,
     Store,
     Table,
+    entity,
 )
 from dynamap.schema import create_params
 from tests.backends import Backend
@@ -186,6 +190,88 @@ def test_texts_are_ordered_by_their_bytes(mode: Mode, tables: Callable[[Table], 
     assert [item.name for item in mode.wait(repo.query(shelf="s").send())] == names
     later = repo.query(shelf="s").range(F(Stock.name).gt("a"))
     assert [item.name for item in mode.wait(later.send())] == ["a#", "ab", "\uffff", "\U00010000"]
+
+
+def test_numbers_in_pages(mode: Mode, tables: Callable[[Table], Store[Any]]) -> None:
+    store = tables(Documents)
+    put(mode, store, *(Document("c", number) for number in (-11, 0, 1, 10, 100, 10**37)))
+    query = store.of(Document).query(customer="c").limit(1)
+    found: list[int] = []
+    cursor: str | None = None
+    while len(found) < 7:
+        page = mode.wait(query.page(cursor).send())
+        found += [item.number for item in page.items]
+        cursor = page.next
+        if cursor is None:
+            break
+    assert found == [-11, 0, 1, 10, 100, 10**37]
+
+
+@entity("USER", pk="TEAM#{team}", sk="USER#{number:05}")
+class User:
+    team: str
+    number: int
+
+
+@entity("USERNAME", pk="TEAM#{team}", sk="USERNAME#{number:05}")
+class UserName:
+    team: str
+    number: int
+
+
+@entity("EVENT", pk="EVENTS", sk="{at}")
+class Event:
+    at: datetime
+
+
+def test_numbers_in_texts_have_the_order_of_numbers(mode: Mode, tables: Callable[[Table], Store[Any]]) -> None:
+    store = tables(Table("teams", [User, UserName, Event]))
+    put(mode, store, *(User("a", number) for number in (100, 9, 10, -10, -2, 0)), UserName("a", 1))
+    query = store.of(User).query(team="a")
+    assert [item.number for item in mode.wait(query.send())] == [-10, -2, 0, 9, 10, 100]
+    low = query.range(F(User.number).ge(-5))
+    assert [item.number for item in mode.wait(low.send())] == [-2, 0, 9, 10, 100]
+    high = query.range(F(User.number).gt(9))
+    assert [item.number for item in mode.wait(high.send())] == [10, 100]
+    assert mode.wait(store.of(UserName).query(team="a").send()) == [UserName("a", 1)]
+
+
+def test_times_have_their_order_with_and_without_a_fraction(mode: Mode, tables: Callable[[Table], Store[Any]]) -> None:
+    store = tables(Table("teams", [User, UserName, Event]))
+    second = datetime(2024, 1, 1, 12, 0, 29, tzinfo=timezone.utc)
+    east, west = timezone(timedelta(hours=2)), timezone(timedelta(hours=-2))
+    times = [
+        datetime(2024, 1, 1, tzinfo=east),
+        datetime(2023, 12, 31, 22, 30, tzinfo=timezone.utc),
+        datetime(2023, 12, 31, 23, tzinfo=west),
+        second,
+        second + timedelta(microseconds=1),
+        second + timedelta(milliseconds=17),
+    ]
+    put(mode, store, *map(Event, reversed(times)))
+    query = store.of(Event).query()
+    assert [item.at for item in mode.wait(query.send())] == times
+    later = query.range(F(Event.at).gt(second.astimezone(east)))
+    assert [item.at for item in mode.wait(later.send())] == times[4:]
+
+
+@entity("WORD", frozen=True)
+class Word:
+    """Every attribute is a reserved word, or no word at all."""
+
+    name: str
+    hash: Annotated[int, Attribute("1st-range.key")]
+    size: str = ""
+    scope: Annotated[int, Attribute("a b")] = 0
+
+
+def test_names_may_be_any(mode: Mode, tables: Callable[[Table], Store[Any]]) -> None:
+    store = tables(Table("words", [Word], pk="name", sk=Key("1st-range.key", int), discriminator="type"))
+    put(mode, store, Word("n", 1, "xx", 5), Word("n", 2, "x", 5), Word("n", 3, "xx", 6))
+    query = store.of(Word).query(name="n").range(F(Word.hash).le(2))
+    found = query.filter(F(Word.size).size().gt(1) & F(Word.scope).eq(5))
+    assert mode.wait(found.send()) == [Word("n", 1, "xx", 5)]
+    assert mode.wait(found.count().send()) == 1
 
 
 # ---- indexes
