@@ -155,7 +155,7 @@ $(VENVS)/demo/.ready: pyproject.toml README.md $(SOURCES) $(UV)
 
 $(VENVS)/test/.ready: pyproject.toml $(UV)
 	$(call new-environment,$(PYTHON))
-	$(install) --editable '.[aio,cursors,otel,pydantic,testing]' --group test
+	$(install) --editable '.[aio,cursors,otel,progress,pydantic,testing]' --group test
 	touch $@
 
 # Nothing but what a project has that copies a recipe, and what runs its test.
@@ -166,12 +166,12 @@ $(VENVS)/copies/.ready: pyproject.toml README.md $(SOURCES) $(wildcard recipes/*
 
 $(VENVS)/check/.ready: pyproject.toml $(UV)
 	$(call new-environment,$(PYTHON))
-	$(install) --editable '.[aio,cursors,otel,pydantic,testing]' --group check
+	$(install) --editable '.[aio,cursors,otel,progress,pydantic,testing]' --group check
 	touch $@
 
 $(VENVS)/python-%/.ready: pyproject.toml $(UV)
 	$(call new-environment,"$$(.ci/find-python $*)")
-	$(install) --editable '.[aio,cursors,otel,pydantic,testing]' --group test
+	$(install) --editable '.[aio,cursors,otel,progress,pydantic,testing]' --group test
 	touch $@
 
 # ministack pins botocore: every server has an environment of its own.

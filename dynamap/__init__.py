@@ -47,16 +47,19 @@ from dynamap.operations import (
     ItemKey,
     Operation,
     Page,
+    Progress,
     Put,
     Query,
     Refused,
     Rewrite,
+    Scan,
     Transacted,
     Transaction,
     Update,
     UpdateItem,
     Upsert,
 )
+from dynamap.progress import progress_bar
 from dynamap.repository import KeyedRepository, Repository
 from dynamap.retry import CONDITION, TRANSACTION, VERSION, Conflict, retry_on_conflict
 from dynamap.store import Store, connect, connect_async
@@ -111,6 +114,7 @@ __all__ = [
     "Operation",
     "OutcomeUnknown",
     "Page",
+    "Progress",
     "Put",
     "Query",
     "Reason",
@@ -118,6 +122,7 @@ __all__ = [
     "Repository",
     "RequestError",
     "Rewrite",
+    "Scan",
     "ServiceError",
     "SeveralItems",
     "Store",
@@ -141,5 +146,6 @@ __all__ = [
     "entity",
     "evolve",
     "mapped",
+    "progress_bar",
     "retry_on_conflict",
 ]

@@ -24,6 +24,7 @@ from dynamap.operations import (
     Put,
     PutMany,
     Query,
+    Scan,
     Scope,
     Update,
     UpdateItem,
@@ -163,6 +164,13 @@ class Repository(Generic[D, M]):
         eventually; a page is up to 1 MB, 128 units.
         """
         return Query(self._scope, Target.table(self._scope.entity), leading)
+
+    def scan(self) -> Scan[D, M]:
+        """Read all items of the class, in no order; it reads, and costs, the whole table, whatever else is in it.
+
+        RequestError of a repository that is bound to key fields.
+        """
+        return Scan(self._scope, Target.table(self._scope.entity))
 
     def index(self, name: str, /) -> IndexView[D, M]:
         """The items as one index of the table has them. RequestError for one that the class does not map onto."""

@@ -12,9 +12,11 @@ from dynamap.operations.guards import Guard, guard_of_version
 from dynamap.operations.index_view import IndexView
 from dynamap.operations.item_key import ItemKey
 from dynamap.operations.observing import CallInfo, Capacity, Counting
+from dynamap.operations.pacing import Progress
 from dynamap.operations.pages import Page
 from dynamap.operations.put import Put, PutReturning
 from dynamap.operations.query import Query
+from dynamap.operations.scan import Scan
 from dynamap.operations.tables import create_table, delete_table
 from dynamap.operations.transact import Transacted, Transaction
 from dynamap.operations.transact_get import TransactGet
@@ -40,6 +42,7 @@ __all__ = [
     "ItemKey",
     "Operation",
     "Page",
+    "Progress",
     "Put",
     "PutMany",
     "PutReturning",
@@ -48,6 +51,7 @@ __all__ = [
     "Refused",
     "Rewrite",
     "Runtime",
+    "Scan",
     "Scope",
     "Stores",
     "TransactGet",

@@ -50,15 +50,18 @@ def hiding(target: Target, compiler: Compiler, now: int | None) -> Hiding:
     return Hiding(tuple(texts), clock, complete)
 
 
-def check_filter(target: Target, condition: Condition, what: str) -> None:
-    """Raise RequestError for a field that no filter can see there; *what* names the operation."""
+def check_filter(target: Target, condition: Condition, what: str, *, keys_allowed: bool = False) -> None:
+    """Raise RequestError for a field that no filter can see there; *what* names the operation.
+
+    *keys_allowed* as in a scan: only the filter of a query must not name the keys of what is read.
+    """
     entity, compiler = target.entity, Compiler(target.entity)
     for reference in condition.fields():
         name = compiler.resolve(reference).field
         field = entity.shape.by_name[name]
         owner = f"{entity.cls.__qualname__}.{name}"
         keys = [attribute for attribute in field.read_from if attribute in target.attributes]
-        if keys:
+        if keys and not keys_allowed:
             msg = (
                 f"{what}: {owner} is stored as {keys[0]!r}, a key attribute of {target.words}, which no filter may "
                 f"name: give it to query() or range()"

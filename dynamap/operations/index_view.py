@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from dynamap.markers import D
 from dynamap.operations.base import Scope
 from dynamap.operations.query import Query
+from dynamap.operations.scan import Scan
 from dynamap.operations.targets import Target
 
 __all__ = ["IndexView"]
@@ -34,3 +35,7 @@ class IndexView(Generic[D, M]):
         `Repository.query`; where the index does not hold whole items, `hydrate()` or `project()` says what to answer.
         """
         return Query(self._scope, self._target, leading)
+
+    def scan(self) -> Scan[D, M]:
+        """Read all items of the class in the index, in no order; it costs what the whole index does."""
+        return Scan(self._scope, self._target)

@@ -211,8 +211,8 @@ def _internal_error() -> CallFailed:
 def _canceled(fault: Cancellation, call: Call) -> CallFailed:
     if not can_strike(fault, call):
         msg = (
-            f"{call.operation} cannot be cancelled with {len(fault.codes)} reasons: the fault is for transactions of at "
-            f"least as many operations"
+            f"{call.operation} cannot be cancelled with {len(fault.codes)} reasons: the fault is for transactions of "
+            f"at least as many operations"
         )
         raise RequestError(msg)
     missing = [None] * (len(call.params["TransactItems"]) - len(fault.codes))

@@ -27,6 +27,7 @@ LAYERS = (
     "retry",
     "operations",
     "drivers",
+    "progress",
     "repository",
     "store",
     "otel",
