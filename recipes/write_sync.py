@@ -40,6 +40,8 @@ _DROPPED = re.compile(r"\b(?:async|await) (?=\S)")
 _DOTTED_NAME = re.compile("|".join(re.escape(name) for name in _DOTTED))
 _WORD = re.compile(rf"\b(?:{'|'.join(map(re.escape, _NAMES))})\b")
 _IMPORT = re.compile(r"^import asyncio\n", re.MULTILINE)
+_AWAITABLE = re.compile(r"\bAwaitable\[((?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*)\]")
+_AWAITABLE_IMPORT = re.compile(r"^(from collections\.abc import )Awaitable, ", re.MULTILINE)
 
 
 def as_sync(text: str) -> str:
@@ -58,6 +60,7 @@ def as_sync(text: str) -> str:
         lines[first - 1 : last] = new.splitlines(keepends=True)
     kept = "".join(line for line in lines if not line.rstrip().endswith("# asyncio only"))
     plain = _DOTTED_NAME.sub(lambda found: _DOTTED[found[0]], kept)
+    plain = _AWAITABLE_IMPORT.sub(r"\1", _AWAITABLE.sub(r"\1", plain))
     wanted = [name for name in ("threading", "time") if re.search(rf"\b{name}\.", plain)]
     missing = [name for name in wanted if not re.search(rf"^import {name}$", plain, re.MULTILINE)]
     return _IMPORT.sub("".join(f"import {name}\n" for name in missing), plain)

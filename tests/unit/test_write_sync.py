@@ -23,6 +23,8 @@ from recipes.write_sync import as_sync
         ("from recipes.aio.hilo import Block", "from recipes.hilo import Block"),
         ("x = 1\ny = asyncio.gather  # asyncio only\nz = 2\n", "x = 1\nz = 2\n"),
         ("awaited = Asynchronous", "awaited = Asynchronous"),
+        ("run: Callable[[], Awaitable[Effect[A]]]", "run: Callable[[], Effect[A]]"),
+        ("from collections.abc import Awaitable, Callable\n", "from collections.abc import Callable\n"),
     ],
 )
 def test_as_sync(source: str, plain: str) -> None:
