@@ -77,7 +77,10 @@ def select(target: Target, values: Mapping[str, Any], bound: Bound | None = None
     comparisons = [_equal(target, part, normal) for part in target.partition]
     known = dict.fromkeys(name for part in target.partition for name in part.fields)
     for position, part in enumerate(target.sort):
-        if part.is_complete(normal) and not _has_several_names(target, part):
+        if _has_several_names(target, part):
+            _check_end(target, position, normal, known, bound)
+            break
+        if part.is_complete(normal):
             comparisons.append(_equal(target, part, normal))
             known |= dict.fromkeys(part.fields)
             continue
@@ -103,17 +106,28 @@ def bound_of(target: Target, values: Mapping[str, Any], condition: KeyCondition)
         )
         raise RequestError(msg)
     reference = node.left if isinstance(node, Compare) else node.operand if isinstance(node, Between) else node.field
-    resolved = Compiler(target.entity).resolve(reference)
-    if not resolved.top_level:
-        msg = f"{owner}: range() takes a sort key field; {_path(reference)} is a part of one"
-        raise RequestError(msg)
-    _check_is_next(target, values, resolved.field)
+    field = _field_of(target, reference)
+    _check_is_next(target, values, field)
     if isinstance(node, Compare):
-        return Bound(resolved.field, _OPERATIONS[node.operator], _operand(target, resolved.field, node.right))
+        return Bound(field, _OPERATIONS[node.operator], _operand(target, field, node.right))
     if isinstance(node, Between):
-        low, high = (_operand(target, resolved.field, each) for each in (node.low, node.high))
-        return Bound(resolved.field, "between", low, high)
-    return Bound(resolved.field, "begins_with", _operand(target, resolved.field, node.prefix))
+        low, high = (_operand(target, field, each) for each in (node.low, node.high))
+        return Bound(field, "between", low, high)
+    return Bound(field, "begins_with", _operand(target, field, node.prefix))
+
+
+def _field_of(target: Target, reference: object) -> str:
+    """The field that is compared, stored or not. Raises RequestError for a part of one, and one of another class."""
+    entity = target.entity
+    if isinstance(reference, Field) and len(reference.path) == 1 and issubclass(entity.cls, reference.owner):
+        name = str(reference.path[0])
+        if name in _fields(target.parts):
+            return name
+    resolved = Compiler(entity).resolve(reference)
+    if not resolved.top_level:
+        msg = f"{entity.cls.__qualname__}: range() takes a sort key field; {_path(reference)} is a part of one"
+        raise RequestError(msg)
+    return resolved.field
 
 
 # ---- leading fields
@@ -166,6 +180,22 @@ def _equal(target: Target, part: KeyPart, values: Mapping[str, Any]) -> KeyCompa
         )
         raise RequestError(msg)
     return KeyComparison(part.attribute, "eq", (part.encode(values),))
+
+
+def _check_end(
+    target: Target, position: int, values: Mapping[str, Any], known: Mapping[str, None], bound: Bound | None
+) -> None:
+    """Raise RequestError if more is asked for behind a discriminator that has several names."""
+    later = [name for part in target.sort[position + 1 :] for name in part.fields if name not in known]
+    asked = [name for name in later if name in values or (bound is not None and bound.field == name)]
+    if asked:
+        owner = target.entity.cls.__qualname__
+        aliases = ", ".join(map(repr, target.entity.aliases))
+        msg = (
+            f"{owner}.{asked[0]} stands behind the discriminator in the sort key of {target.words}, and items that "
+            f"were stored as {aliases} are in other places: leave it out, or store them again and leave out the aliases"
+        )
+        raise RequestError(msg)
 
 
 def _leading(part: KeyPart, values: Mapping[str, Any], known: Mapping[str, None]) -> dict[str, Any]:

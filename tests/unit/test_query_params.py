@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from dynamap import F, GlobalIndex, Index, Key, KeyValueError, Normalize, RequestError, Table, entity
+from dynamap import Attribute, F, GlobalIndex, Index, Key, KeyValueError, Normalize, RequestError, Table, entity
 from tests.fakes import NOW, async_store_of, store_of
 from tests.orders import Document, Documents, Line, Order, Orders, Reading, Readings, Session, Stock, day
 
@@ -408,6 +408,41 @@ def test_refused_before_anything_is_sent(build: Build, error: type[Exception], m
         build(store_of(Orders)).params()
     assert type(caught.value) is error
     assert message in str(caught.value)
+
+
+def test_behind_a_type_with_several_names_nothing_can_be_asked_for() -> None:
+    @entity("NEW", pk="N#{id}", sk="N", aliases=("OLD",), indexes=[Index("ranks")])
+    class Item:
+        __qualname__ = "Item"
+        id: str
+        group: str
+        rank: int
+
+    table = Table("items", [Item], indexes=[GlobalIndex("ranks", pk="group", sk=("_type", Key("rank", int)))])
+    index = store_of(table).of(Item).index("ranks")
+    query = index.query(group="g")
+    assert query.params()["KeyConditionExpression"] == "#0 = :0"
+    expected = (
+        "Item.rank stands behind the discriminator in the sort key of the index 'ranks', and items that were stored as "
+        "'OLD' are in other places: leave it out, or store them again and leave out the aliases"
+    )
+    with pytest.raises(RequestError) as caught:
+        query.range(F(Item, lambda i: i.rank).ge(2))
+    assert str(caught.value) == expected
+    with pytest.raises(RequestError) as caught:
+        index.query(group="g", rank=1)
+    assert str(caught.value) == expected
+
+
+def test_a_range_of_a_field_that_is_stored_in_the_key_alone() -> None:
+    @entity("BARE", pk="B#{id}", sk="B#{rank:03}")
+    class Bare:
+        id: str
+        rank: Annotated[int, Attribute(stored=False)]
+
+    query = store_of(Table("bare", [Bare])).of(Bare).query(id="a")
+    values = query.range(F(Bare, lambda b: b.rank).le(2)).params()["ExpressionAttributeValues"]
+    assert (values[":1"], values[":2"]) == ({"S": "B#"}, {"S": "B#002"})
 
 
 # ---- for a person
