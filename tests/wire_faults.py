@@ -94,7 +94,7 @@ class WireFault:
 
 
 def cut_at(length: int) -> Part:
-    """The answer up to this byte, but never all of it: answers to the same request differ in length by their checksum."""
+    """The answer up to this byte, but never all of it: checksums make answers to the same request differ in length."""
     return lambda response: response.text()[:-1][:length]
 
 
