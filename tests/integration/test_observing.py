@@ -111,3 +111,49 @@ def test_calls_beside_each_other_are_told_apart(mode: Mode, store: Store[Any], t
     told.clear()
     assert mode.gather(*(one(number) for number in range(4))) == [unit * number for number in range(4)]
     assert len(told) == 6
+
+
+@pytest.mark.not_on("roto", reason="it does not report what queries and scans consume")
+def test_pages_and_segments_are_told_one_by_one_and_counted_together(
+    mode: Mode, store: Store[Any], told: list[CallInfo]
+) -> None:
+    notes = store.of(Note)
+    mode.wait(notes.put_many([Note(str(number)) for number in range(7)]).send())
+    told.clear()
+    with store.capacity() as used:
+        assert len(mode.wait(notes.index("gsi1").query(author="me").page_size(3).send())) == 7
+        queried = len(told)
+        assert len(mode.wait(notes.scan().segments(3).send())) == 7
+    assert queried >= 3
+    assert {(each.operation, each.entity, each.index) for each in told[:queried]} == {("Query", "Note", "gsi1")}
+    assert {(each.operation, each.entity, each.index) for each in told[queried:]} == {("Scan", "Note", None)}
+    assert len(told) - queried >= 3
+    assert used.total == sum(each.units for each in told if each.units is not None)
+    assert sorted(used.by_operation) == ["Query", "Scan"]
+
+
+@pytest.mark.not_on("roto", reason="it does not report what queries and scans consume")
+def test_an_iteration_is_counted_as_far_as_it_comes(mode: Mode, store: Store[Any], told: list[CallInfo]) -> None:
+    notes = store.of(Note)
+    mode.wait(notes.put_many([Note(str(number)) for number in range(7)]).send())
+    told.clear()
+    query = notes.index("gsi1").query(author="me").page_size(2)
+
+    async def first_async() -> Any:
+        stream = query.__aiter__()
+        try:
+            return await stream.__anext__()
+        finally:
+            await stream.aclose()
+
+    def first() -> Any:
+        stream = query.__iter__()
+        try:
+            return next(stream)
+        finally:
+            stream.close()
+
+    with store.capacity() as used:
+        assert mode.call(first_async if mode.is_async else first) == Note("0")
+    assert [(each.operation, each.error) for each in told] == [("Query", None)]
+    assert used.total == told[0].units
