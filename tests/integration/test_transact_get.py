@@ -75,3 +75,15 @@ def test_lost_and_refused_attempts_are_repeated(mode: Mode, store: Store[Any], f
     faulty = faults.over(store)
     assert mode.wait(faulty.transact_get(faulty.of(Counter).get(id="x")).send()) == (Counter("x", 3),)
     assert [call.operation for call in faults.calls] == ["TransactGetItems"] * 3
+
+
+def test_parts_of_items(mode: Mode, store: Store[Any]) -> None:
+    accounts, counters = store.of(Account), store.of(Counter)
+    mode.wait(accounts.put(Account("alice", 5)).send())
+    mode.wait(counters.put(Counter("x", 3)).send())
+    gets = (
+        accounts.get(id="alice").project(F(Account.balance)).required(),
+        counters.get(id="x").project(F(Counter.count), F(Counter.id)),
+        counters.get(id="nobody").project(F(Counter.count)),
+    )
+    assert mode.wait(store.transact_get(*gets).send()) == (5, (3, "x"), None)

@@ -363,6 +363,7 @@ def reads_together(store: Store[Sync]) -> None:
     assert_type(
         store.transact_get(a.get(id="x"), o.get(customer="x", at=NOW).required()).send(), tuple[Account | None, Order]
     )
+    assert_type(store.transact_get(a.get(id="x").project(F(Account.balance)).required()).send(), tuple[Decimal])
     one, two, three = store.transact_get(a.get(id="1"), a.get(id="2"), a.get(id="3").required()).send()
     assert_type(three, Account)
     print(one, two)

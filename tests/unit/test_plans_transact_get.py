@@ -8,6 +8,7 @@ import pytest
 
 from dynamap import (
     Conflict,
+    F,
     Get,
     ItemDecodeError,
     ItemNotFound,
@@ -218,3 +219,12 @@ def test_it_is_seen_as_a_kind_of_read_by_readers() -> None:
         "transact_get() takes an item once, but gets 1 and 2 (get of Counter number=1) are about the same: "
         "leave one out"
     )
+
+
+def test_a_part_is_asked_for_as_a_get_asks_for_it() -> None:
+    store: Any = store_of(Notes)
+    get = store.of(Note).get(id="a").project(F(Note.text))
+    wanted = {name: value for name, value in get.params().items() if name != "ConsistentRead"}
+    assert "ProjectionExpression" in wanted
+    assert store.transact_get(get).params() == {"TransactItems": [{"Get": wanted}]}
+    assert drive(store.transact_get(get)._plan(), {"Responses": [{"Item": note("a", "hello")}]}).result == ("hello",)
