@@ -1,0 +1,66 @@
+"""How unique values are used, and what is refused; copied along with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamap import Async, Store, Table, evolve
+from dynamap.testing import memory_store_async
+from recipes.aio.uniqueness import Claim, Done, Registrant, Taken, change, delete, find, normalise, register, release
+
+pytestmark = pytest.mark.asyncio  # asyncio only
+
+
+def members() -> Store[Async]:
+    return memory_store_async(Table("members", [Registrant, Claim]))
+
+
+async def test_a_value_belongs_to_one() -> None:
+    store = members()
+    ann = Registrant("ann", "form-1", "Ann@example.org", "annie")
+    assert isinstance(await register(store, ann), Done)
+    # the form was sent twice: it is recognised by its id
+    assert isinstance(await register(store, ann), Done)
+    assert await register(store, Registrant("bea", "form-2", " ann@EXAMPLE.org")) == Taken("email")
+    assert await register(store, Registrant("bea", "form-2", "bea@example.org", "Annie")) == Taken("handle")
+    assert await register(store, Registrant("ann", "form-3", "other@example.org")) == Taken("id")
+    found = await find(store, "email", "ANN@example.org")
+    assert found is not None
+    assert found.email == "Ann@example.org"
+
+
+async def test_what_is_given_up_is_free_at_once() -> None:
+    store = members()
+    await register(store, Registrant("ann", "form-1", "ann@example.org", "annie", frozenset({"1", "2"})))
+    changed = await change(store, "ann", lambda ann: evolve(ann, email="ann@example.com"))
+    assert isinstance(changed, Done)
+    await release(store, "ann", "ANNIE")
+    await release(store, "ann", "2")
+    bea = Registrant("bea", "form-2", "ann@example.org", "annie", frozenset({"2"}))
+    assert isinstance(await register(store, bea), Done)
+    assert await change(store, "ann", lambda ann: evolve(ann, handle="Annie")) == Taken("handle")
+    await delete(store, "bea")
+    assert await find(store, "handle", "annie") is None
+    assert isinstance(await change(store, "ann", lambda ann: evolve(ann, handle="Annie")), Done)
+    await delete(store, "ann")
+    assert await delete(store, "ann") is None
+
+
+async def test_another_spelling_of_a_value_is_no_other_value() -> None:
+    store = members()
+    await register(store, Registrant("ann", "form-1", "ann@example.org"))
+    changed = await change(store, "ann", lambda ann: evolve(ann, email="Ann@Example.org"))
+    assert isinstance(changed, Done)
+    assert changed.registrant.email == "Ann@Example.org"
+
+
+async def test_more_values_than_a_transaction_can_exchange_are_refused() -> None:
+    phones = frozenset(str(number) for number in range(49))
+    with pytest.raises(ValueError, match="50 unique values"):
+        await register(members(), Registrant("ann", "form-1", "ann@example.org", phones=phones))
+
+
+async def test_what_counts_as_the_same_value() -> None:
+    assert normalise(" Zoe\u0308 ") == normalise("ZO\u00cb") == "zo\u00eb"
+    assert normalise("Stra\u00dfe") == normalise("STRASSE")
+    assert normalise("x\u00b2") != normalise("x2")
