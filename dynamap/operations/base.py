@@ -82,7 +82,14 @@ class Runtime:
 
     def observed(self, plan: Plan[R], entity: str | None = None) -> Plan[R]:
         """The plan, watched by whoever listens to this store's calls; *entity* is the class that they are about."""
-        return observed(plan, driver=self.driver, on_call=self.on_call, clock=self.monotonic, entity=entity)
+        return observed(
+            plan,
+            driver=self.driver,
+            on_call=self.on_call,
+            clock=self.monotonic,
+            entity=entity,
+            lacking=self.lacking,
+        )
 
     def moment(self) -> Moment:
         """A new one: a builder that is sent twice is two writes."""
@@ -98,6 +105,11 @@ class Scope(Generic[M]):
     entity: Entity[M]
     consistent: bool
     bound: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def subject(self) -> str | None:
+        """The class that its operations are about, as those hear it who listen to calls."""
+        return self.entity.cls.__qualname__
 
     def filled(self, values: Mapping[str, Any], fields: Sequence[str] | None = None) -> dict[str, Any]:
         """Key field values with those that are bound; *fields* are those of the key, by default the table's.
@@ -200,8 +212,7 @@ class Operation(Builder, Generic[D, R_co]):
     def _observed(self, plan: Plan[R]) -> Plan[R]:
         """The plan as it is to be run or iterated: whoever listens to the store's calls hears of them."""
         scope: Scope[Any] | None = self.__dict__.get("_scope")
-        entity = None if scope is None else scope.entity.cls.__qualname__
-        return self._runtime.observed(plan, entity)
+        return self._runtime.observed(plan, None if scope is None else scope.subject)
 
     @overload
     def send(self: Operation[Sync, R]) -> R: ...

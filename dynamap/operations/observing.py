@@ -23,6 +23,7 @@ R = TypeVar("R")
 
 _log = logging.getLogger("dynamap")
 
+_INDEXES = "INDEXES"
 _REPORTING = (
     "GetItem",
     "PutItem",
@@ -119,7 +120,8 @@ class Capacity:
                 units = float(each.get("CapacityUnits", 0.0))
                 self._total += units
                 _count(self._operations, operation, units)
-                _count(self._tables, str(each.get("TableName")), units)
+                if "TableName" in each:
+                    _count(self._tables, each["TableName"], units)
                 for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
                     indexes: Mapping[str, Mapping[str, Any]] = each.get(kind) or {}
                     for name, its in indexes.items():
@@ -166,6 +168,7 @@ class Observing:
     clock: Callable[[], float]
     on_call: Callable[[CallInfo], object] | None
     capacities: tuple[Capacity, ...]
+    lacking: set[str]
 
 
 def observed(
@@ -175,15 +178,19 @@ def observed(
     on_call: Callable[[CallInfo], object] | None,
     clock: Callable[[], float],
     entity: str | None,
+    lacking: set[str],
 ) -> Plan[R]:
-    """The plan, watched by those who listen now; the plan itself where nobody does."""
+    """The plan, watched by those who listen now; the plan itself where nobody does.
+
+    *lacking* is what the server was found not to have.
+    """
     counting = _counting.get()
     if on_call is None and not counting:
         return plan
     capacities = tuple(each.capacity for each in counting if each.driver is driver)
     if on_call is None and not capacities:
         return plan
-    return _watched(plan, Observing(entity, clock, on_call, capacities))
+    return _watched(plan, Observing(entity, clock, on_call, capacities, lacking))
 
 
 def _watched(plan: Plan[R], observing: Observing) -> Plan[R]:
@@ -208,9 +215,8 @@ def _watched(plan: Plan[R], observing: Observing) -> Plan[R]:
                 except Exception as raised:  # noqa: BLE001 - the plan decides
                     error = raised
                 continue
-            sent = calls.begin(command)
             try:
-                reply = yield sent
+                reply = yield from _answered(calls, command)
             except CallFailed as failed:
                 calls.fail(failed)
                 error = failed
@@ -222,6 +228,16 @@ def _watched(plan: Plan[R], observing: Observing) -> Plan[R]:
     finally:
         plan.close()
         calls.end()
+
+
+def _answered(calls: _Calls, call: Call) -> Plan[Reply]:
+    try:
+        reply: Reply = yield calls.begin(call)
+    except CallFailed as failed:
+        if not calls.asks_too_much(failed):
+            raise
+        reply = yield calls.asking_less(call)
+    return reply
 
 
 class _Calls:
@@ -245,12 +261,31 @@ class _Calls:
             self.end()
             self._attempts, self._started = 0, self._observing.clock()
         if sent is None or before is not call:
-            sent = _asking(call)
+            sent = self._asking(call)
         self._call, self._sent, self.paused = call, sent, False
         self._attempts += 1
         # what ends without an answer was given up while it was under way
         self._failed = CallFailed(Reached.UNKNOWN, "Abandoned")
         return sent
+
+    def asks_too_much(self, failed: CallFailed) -> bool:
+        """Whether the server refused the question what indexes consumed, and so did nothing; Alternator does."""
+        asked = self._sent is not None and self._sent.params.get("ReturnConsumedCapacity") == _INDEXES
+        refused = failed.code == "ValidationException" and "consumed capacity" in failed.message.casefold()
+        return asked and refused
+
+    def asking_less(self, call: Call) -> Call:
+        """The same attempt with a question that every server takes, as are all from now on."""
+        self._observing.lacking.add(_INDEXES)
+        self._sent = self._asking(call)
+        return self._sent
+
+    def _asking(self, call: Call) -> Call:
+        """The call with the question what it consumes."""
+        if call.operation not in _REPORTING:
+            return call
+        detail = "TOTAL" if _INDEXES in self._observing.lacking else _INDEXES
+        return replace(call, params={**call.params, "ReturnConsumedCapacity": detail})
 
     def fail(self, failed: CallFailed) -> None:
         """The attempt failed; whether there is another one the plan decides."""
@@ -264,7 +299,7 @@ class _Calls:
         call = self._call
         if call is None:
             return
-        consumed = _consumed(reply)
+        consumed = _consumed(reply, call)
         for capacity in self._observing.capacities:
             capacity._add(call.operation, consumed)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         self._tell(call, sum(float(each.get("CapacityUnits", 0.0)) for each in consumed) if consumed else None)
@@ -298,17 +333,12 @@ class _Calls:
             _log.exception("on_call raised; the call itself is not affected")
 
 
-def _asking(call: Call) -> Call:
-    """The call with the question what it consumes."""
-    if call.operation not in _REPORTING:
-        return call
-    return replace(call, params={**call.params, "ReturnConsumedCapacity": "INDEXES"})
-
-
-def _consumed(reply: Reply) -> list[Mapping[str, Any]]:
+def _consumed(reply: Reply, call: Call) -> list[Mapping[str, Any]]:
     consumed: Any = reply.get("ConsumedCapacity") or []
     listed: list[Mapping[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
-    return listed
+    # some servers leave out the table where there is only one
+    named = dict.fromkeys(_tables(call))
+    return [{"TableName": next(iter(named)), **each} if len(named) == 1 else each for each in listed]
 
 
 def _tables(call: Call) -> Iterator[str]:

@@ -111,6 +111,32 @@ def test_a_server_that_does_not_say_counts_as_nothing() -> None:
     assert (used.total, dict(used.by_operation)) == (1.0, {"GetItem": 1.0})
 
 
+def test_a_server_that_does_not_take_the_question_is_asked_less() -> None:
+    store, told = listening()
+    refusal = answered("ValidationException", "INDEXES consumed capacity is not supported", status=400)
+    with store.capacity() as used:
+        first = sent(store.of(Note).put(Note("a")), refusal, {"ConsumedCapacity": {"CapacityUnits": 2.0}})
+        second = sent(store.of(Note).get(id="a"), {"ConsumedCapacity": {"CapacityUnits": 0.5}})
+    assert first.result == Note("a")
+    assert first.sleeps == []
+    asked = [call.params["ReturnConsumedCapacity"] for call in (*first.calls, *second.calls)]
+    assert asked == ["INDEXES", "TOTAL", "TOTAL"]
+    assert dict(used.by_table) == {"notes": 2.5}
+    assert [(each.operation, each.attempts, each.error) for each in told] == [
+        ("PutItem", 1, None),
+        ("GetItem", 1, None),
+    ]
+
+
+def test_another_refusal_is_not_asked_again() -> None:
+    store, told = listening()
+    assert isinstance(sent(store.of(Note).get(id="a"), answered("ValidationException", "no")).error, ServiceError)
+    again = answered("ValidationException", "consumed capacity is nothing to me")
+    driven = sent(store.of(Note).get(id="a"), again, answered("ValidationException", "consumed capacity, I said"))
+    assert isinstance(driven.error, ServiceError)
+    assert [each.error for each in told] == ["ValidationException"] * 2
+
+
 def test_attempts_have_the_same_bytes_and_only_the_answer_counts() -> None:
     store: Any = store_of(Notes)
     with store.capacity() as used:
@@ -224,7 +250,7 @@ def test_spawned_plans_are_counted_and_told() -> None:
 
     driver = store._runtime.driver
     with store.capacity() as used:
-        plan = observed(parent(), driver=driver, on_call=told.append, clock=Clock(), entity="Note")
+        plan = observed(parent(), driver=driver, on_call=told.append, clock=Clock(), entity="Note", lacking=set())
         assert driver.run(plan) == "end"
     assert used.total == 3.0
     assert [(info.operation, info.entity, info.units) for info in told] == [("GetItem", "Note", 1.0)] * 3
