@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from dynamap import Store, Sync, Table, entity
@@ -24,14 +26,14 @@ def books() -> Store[Sync]:
 def test_numbers_follow_on_one_another() -> None:
     store = books()
     for expected, order in enumerate(("a", "b", "c"), 1):
-        issued = issue(store, "invoice", order, lambda number, order=order: Invoice(number, order))
+        issued = issue(store, "invoice", order, partial(Invoice, order=order))
         assert (issued.number, issued.document) == (expected, Invoice(expected, order))
 
 
 def test_an_order_gets_one_invoice() -> None:
     store = books()
-    issue(store, "invoice", "a", lambda number: Invoice(number, "a"))
-    again = issue(store, "invoice", "a", lambda number: Invoice(number, "a"))
+    issue(store, "invoice", "a", partial(Invoice, order="a"))
+    again = issue(store, "invoice", "a", partial(Invoice, order="a"))
     assert (again.number, again.document) == (1, None)
     assert store.of(Invoice).get(number=2).send() is None
 
@@ -40,5 +42,5 @@ def test_a_document_under_the_same_key_is_no_gap() -> None:
     store = books()
     store.of(Invoice).put(Invoice(1, "by hand")).send()
     with pytest.raises(DocumentExists):
-        issue(store, "invoice", "a", lambda number: Invoice(number, "a"))
+        issue(store, "invoice", "a", partial(Invoice, order="a"))
     assert store.of(Numbered).get(sequence="invoice").send() is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from dynamap import Async, Store, Table, entity
@@ -26,14 +28,14 @@ def books() -> Store[Async]:
 async def test_numbers_follow_on_one_another() -> None:
     store = books()
     for expected, order in enumerate(("a", "b", "c"), 1):
-        issued = await issue(store, "invoice", order, lambda number, order=order: Invoice(number, order))
+        issued = await issue(store, "invoice", order, partial(Invoice, order=order))
         assert (issued.number, issued.document) == (expected, Invoice(expected, order))
 
 
 async def test_an_order_gets_one_invoice() -> None:
     store = books()
-    await issue(store, "invoice", "a", lambda number: Invoice(number, "a"))
-    again = await issue(store, "invoice", "a", lambda number: Invoice(number, "a"))
+    await issue(store, "invoice", "a", partial(Invoice, order="a"))
+    again = await issue(store, "invoice", "a", partial(Invoice, order="a"))
     assert (again.number, again.document) == (1, None)
     assert await store.of(Invoice).get(number=2).send() is None
 
@@ -42,5 +44,5 @@ async def test_a_document_under_the_same_key_is_no_gap() -> None:
     store = books()
     await store.of(Invoice).put(Invoice(1, "by hand")).send()
     with pytest.raises(DocumentExists):
-        await issue(store, "invoice", "a", lambda number: Invoice(number, "a"))
+        await issue(store, "invoice", "a", partial(Invoice, order="a"))
     assert await store.of(Numbered).get(sequence="invoice").send() is None
