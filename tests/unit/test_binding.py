@@ -12,8 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamap import F, GlobalIndex, Index, KeyValueError, Normalize, RequestError, Table, entity, evolve
-from tests.fakes import drive, store_of
+from dynamap import (
+    CursorError,
+    F,
+    GlobalIndex,
+    Index,
+    KeyValueError,
+    Normalize,
+    RequestError,
+    Table,
+    connect,
+    entity,
+    evolve,
+)
+from tests.fakes import FakeClient, drive, store_of
 
 
 class Region(Enum):
@@ -317,3 +329,16 @@ def test_no_query_of_one_tenant_reaches_another(tenant: str, other: str, state: 
     texts = key_condition(owned)[1]
     prefix = next(text for text in texts if text.startswith("OF#"))
     assert foreign["by_ownersk"]["S"].startswith(prefix) is (other == tenant)
+
+
+def test_a_cursor_of_one_tenant_opens_nothing_of_another() -> None:
+    store: Any = connect(Tickets, client=FakeClient(), cursor_key=b"k" * 32)
+    acme, other = (store.of(Ticket).bind(tenant=tenant) for tenant in ("acme", "other"))
+    item = acme.put(Ticket("acme", "open", 1)).params()["Item"]
+    reply = {"Items": [item], "LastEvaluatedKey": {name: item[name] for name in ("pk", "sk")}}
+    page = drive(acme.query().page_size(1).page()._plan(), reply).result
+    assert page.next is not None
+    assert drive(acme.query().page_size(1).page(page.next)._plan(), {"Items": []}).result.items == []
+    driven = drive(other.query().page_size(1).page(page.next)._plan())
+    assert isinstance(driven.error, CursorError)
+    assert driven.calls == []
