@@ -119,8 +119,9 @@ def bound_of(target: Target, values: Mapping[str, Any], condition: KeyCondition)
 def _field_of(target: Target, reference: object) -> str:
     """The field that is compared, stored or not. Raises RequestError for a part of one, and one of another class."""
     entity = target.entity
-    if isinstance(reference, Field) and len(reference.path) == 1 and issubclass(entity.cls, reference.owner):
-        name = str(reference.path[0])
+    given: Any = reference
+    if isinstance(given, Field) and len(given.path) == 1 and issubclass(entity.cls, given.owner):
+        name = str(given.path[0])
         if name in _fields(target.parts):
             return name
     resolved = Compiler(entity).resolve(reference)

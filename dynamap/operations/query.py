@@ -90,9 +90,7 @@ class Query(Reading[D, M]):
     @overload
     def project(self, a: Field[T1], b: Field[T2], c: Field[T3], /) -> Query[D, tuple[T1, T2, T3]]: ...
     @overload
-    def project(
-        self, a: Field[T1], b: Field[T2], c: Field[T3], d: Field[T4], /
-    ) -> Query[D, tuple[T1, T2, T3, T4]]: ...
+    def project(self, a: Field[T1], b: Field[T2], c: Field[T3], d: Field[T4], /) -> Query[D, tuple[T1, T2, T3, T4]]: ...
     @overload
     def project(
         self, a: Field[T1], b: Field[T2], c: Field[T3], d: Field[T4], e: Field[T5], /
@@ -123,7 +121,8 @@ class Query(Reading[D, M]):
         if self._expired_included:
             many = many.include_expired()
         many = many.strongly_consistent() if self._whole_consistent else many.eventually_consistent()
-        found = yield from many._plan()  # noqa: SLF001 - sent as a part of this
+        # sent as a part of this
+        found = yield from many._plan()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         return [each for each in found if each is not None]
 
     def _key_of(self, item: Item) -> dict[str, Any]:
