@@ -10,7 +10,8 @@ Does not guarantee
     item or restored it from a backup: `create` is an administrative act, with a floor above every number in use.
 
 Costs
-    One write unit for each block, so 1/size of one for each number. A larger block costs less and wastes more.
+    One write unit for each block, so 1/size of one for each number. A larger block costs less and wastes more. `create`
+    costs one write unit, also where it answers False.
 
 Take another
     `gapless_sequence` where no number may be missing, as with invoices. A random id (`uuid.uuid4()`) where it need not
@@ -23,7 +24,7 @@ import asyncio
 import os
 from dataclasses import dataclass, field
 
-from dynamap import Async, F, OutcomeUnknown, Store, entity
+from dynamap import Applied, Async, F, OutcomeUnknown, Store, entity
 
 __all__ = ["Closed", "HiLo", "HiLoBlock", "create"]
 
@@ -43,12 +44,9 @@ class HiLoBlock:
 
 
 async def create(store: Store[Async], name: str, *, floor: int = 0) -> bool:
-    """Make the counter once, so that numbers begin above *floor*; answers False if it is there already."""
-    existing = await store.of(HiLoBlock).get(name=name).strongly_consistent().send()
-    if existing is not None:
-        return False
-    await store.of(HiLoBlock).put(HiLoBlock(name, floor)).if_not_exists().send()
-    return True
+    """Make the counter once, so that numbers begin above *floor*; False if it is there already, whoever made it."""
+    made = await store.of(HiLoBlock).put(HiLoBlock(name, floor)).if_not_exists().try_send()
+    return isinstance(made, Applied)
 
 
 @dataclass

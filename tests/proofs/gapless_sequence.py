@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import ModuleType
 
-from dynamap import Async, OutcomeUnknown, Store, Table, entity
+from dynamap import Async, OutcomeUnknown, Store, Sync, Table, entity
 from dynamap.testing import Items, Run
 from tests.proofs.framework import Mutant, Scenario, Stage, StagedBench
 
@@ -66,7 +66,41 @@ def one_order(recipe: ModuleType, stage: Stage) -> StagedBench:
     return invoices(recipe, stage, ("a", "a", "b"))
 
 
-SCENARIOS: Sequence[Scenario] = (different_orders, one_order)
+def a_number_that_is_in_use(recipe: ModuleType, stage: Stage) -> StagedBench:
+    """G1: a document that stands where the next one would is neither replaced nor counted."""
+    bench = stage.bench(Table("books", [Invoice, recipe.Numbered, recipe.NumberClaim]), fault_rate=0.25)
+    by_hand = Invoice(2, "by hand")
+
+    @bench.setup
+    def begin(store: Store[Sync]) -> None:
+        store.of(Invoice).put(by_hand).send()
+
+    async def issue(store: Store[Async], order: str) -> int | None:
+        try:
+            issued = await recipe.issue(store, "invoice", order, lambda number: Invoice(number, order))
+        except (recipe.Contended, recipe.DocumentExists):
+            return None
+        return int(issued.number)
+
+    for order in ("a", "b"):
+        bench.client(issue, order, restarts=1)
+
+    @bench.invariant
+    def it_stays(items: Items) -> None:
+        documents = [invoice.number for invoice in items.of(Invoice)]
+        assert by_hand in items.of(Invoice), "G1: replaced"
+        assert documents in ([2], [1, 2]), f"G1: {documents}"
+        assert [claim.number for claim in items.of(recipe.NumberClaim)] == documents[:-1], "G2: a claim of nothing"
+        assert [each.last for each in items.of(recipe.Numbered)] == documents[:-1], "G1: the counter"
+
+    @bench.afterwards
+    def nobody_has_its_number(run: Run) -> None:
+        assert all(outcome.result in {None, 1} for outcome in run.outcomes.values()), "G3: a number in use"
+
+    return bench
+
+
+SCENARIOS: Sequence[Scenario] = (different_orders, one_order, a_number_that_is_in_use)
 
 MUTANTS: Sequence[Mutant] = (
     Mutant("G1: the counter moves without a condition", ".if_(last.eq(counter.last))", ""),
@@ -81,5 +115,6 @@ MUTANTS: Sequence[Mutant] = (
         "if issued is not None:\n        return Issued(issued.number, None)",
         "if issued is not None:\n        return Issued(issued.number + 1, None)",
     ),
+    Mutant("G1: a document is replaced", "put(document).if_not_exists()", "put(document)"),
     Mutant("G3: a conflict ends it", "on=TRANSACTION | CONDITION", "on=TRANSACTION"),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import ModuleType
 
-from dynamap import Async, DynamapError, Store, Sync, Table
-from dynamap.testing import Run
+from dynamap import Async, DynamapError, ItemNotFound, Store, Sync, Table
+from dynamap.testing import Items, Run
 from tests.proofs.framework import Mutant, Scenario, Stage, StagedBench
 
 SIZES = (3, 2, 5)
@@ -59,7 +59,51 @@ def allocators(recipe: ModuleType, stage: Stage) -> StagedBench:
     return bench
 
 
-SCENARIOS: Sequence[Scenario] = (allocators,)
+def creators(recipe: ModuleType, stage: Stage) -> StagedBench:
+    """Creation: of many one makes the counter, the others leave it, and H1 holds for all who take numbers at once."""
+    bench = stage.bench(Table("ids", [recipe.HiLoBlock]), fault_rate=0.25)
+    taken: list[int] = []
+    made: list[int] = []
+    highs: list[int] = []
+
+    @bench.setup
+    def begin(store: Store[Sync]) -> None:
+        for each in (taken, made, highs):
+            each.clear()
+
+    async def start(store: Store[Async], floor: int) -> bool:
+        is_mine = await recipe.create(store, "order", floor=floor)
+        if is_mine:
+            made.append(floor)
+        allocator = recipe.HiLo(store, "order", 2)
+        for _ in range(3):
+            number = await allocator.next()
+            taken.append(number)
+        return bool(is_mine)
+
+    for floor in (0, 100, 200):
+        bench.client(start, floor, restarts=1)
+
+    @bench.invariant
+    def the_counter_never_falls(items: Items) -> None:
+        for block in items.of(recipe.HiLoBlock):
+            assert not highs or block.high >= highs[-1], f"H1: from {highs[-1]} to {block.high}"
+            highs.append(block.high)
+
+    @bench.afterwards
+    def one_made_it(run: Run) -> None:
+        assert len(made) <= 1, f"created {len(made)} times"
+        assert not made or highs[0] == made[0], f"begins at {highs[0]}, and {made[0]} was said to"
+        assert len(set(taken)) == len(taken), f"H1: {sorted(taken)}"
+        errors = [each.error for each in run.outcomes.values() if each.error is not None]
+        assert any(step.fault for step in run.record.steps) or (len(made) == 1 and not errors), "without a fault"
+        # whoever was told that the counter is there finds it
+        assert not any(isinstance(error, ItemNotFound) for error in errors), f"{errors}"
+
+    return bench
+
+
+SCENARIOS: Sequence[Scenario] = (allocators, creators)
 
 MUTANTS: Sequence[Mutant] = (
     Mutant("H1: a block begins one too low", "high - self._size + 1, high", "high - self._size, high"),
@@ -76,4 +120,6 @@ MUTANTS: Sequence[Mutant] = (
         "except OutcomeUnknown:\n                continue",
         "except OutcomeUnknown:\n                return self._size + 10",
     ),
+    Mutant("created: it begins again", ".put(HiLoBlock(name, floor)).if_not_exists()", ".put(HiLoBlock(name, floor))"),
+    Mutant("created: everybody made it", "return isinstance(made, Applied)", "return made is not None"),
 )

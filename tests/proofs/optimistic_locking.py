@@ -7,9 +7,17 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
-from dynamap import Async, ConditionFailed, ItemNotFound, OutcomeUnknown, Store, Sync, Table, evolve
+from dynamap import Async, ConditionFailed, ItemNotFound, OutcomeUnknown, Store, Sync, Table, entity, evolve
 from dynamap.testing import Items, Run
 from tests.proofs.framework import Mutant, Scenario, Stage, StagedBench
+
+
+@entity("ACCOUNT", pk="ACCOUNT#{id}", sk="BALANCE")
+class OldAccount:
+    """An account as it was stored before there were versions."""
+
+    id: str
+    balance: Decimal = Decimal(0)
 
 
 def table(recipe: ModuleType) -> Table:
@@ -97,6 +105,37 @@ def incarnations(recipe: ModuleType, stage: Stage) -> StagedBench:
     return bench
 
 
+def without_versions(recipe: ModuleType, stage: Stage) -> StagedBench:
+    """O3: an account from before there were versions loses nothing either, and its version rises from then on."""
+    bench = stage.bench(table(recipe), fault_rate=0.25)
+    versions: list[int] = []
+
+    @bench.setup
+    def open_old_account(store: Store[Sync]) -> None:
+        versions.clear()
+        old = Store[Sync](Table("bank", [OldAccount]), "bank", store._runtime)
+        old.of(OldAccount).put(OldAccount("a")).send()
+
+    @bench.client(count=3)
+    async def deposit(store: Store[Async]) -> None:
+        await recipe.change(store.of(recipe.Account), "a", lambda each: evolve(each, balance=each.balance + 1))
+
+    @bench.invariant
+    def versions_rise(items: Items) -> None:
+        (account,) = items.of(recipe.Account)
+        assert not versions or account.revision >= versions[-1], f"from {versions[-1]} to {account.revision}"
+        assert len(set(versions)) <= account.balance + 1, "O3: two versions for one change"
+        versions.append(account.revision)
+
+    @bench.afterwards
+    def every_deposit_is_there_once(run: Run) -> None:
+        (account,) = run.items.of(recipe.Account)
+        done, unknown = counted(run)
+        assert done <= account.balance <= done + unknown, f"O3: {account.balance} of {done}"
+
+    return bench
+
+
 def failures(recipe: ModuleType, stage: Stage) -> StagedBench:
     """O4: what fails leaves the object as it was read."""
     bench = stage.bench(table(recipe), fault_rate=0.3)
@@ -150,7 +189,7 @@ def transfers(recipe: ModuleType, stage: Stage) -> StagedBench:
     return bench
 
 
-SCENARIOS: Sequence[Scenario] = (deposits, incarnations, failures, transfers)
+SCENARIOS: Sequence[Scenario] = (deposits, incarnations, without_versions, failures, transfers)
 
 _WRITE = "return await accounts.update(account).to(decide(account)).send()"
 MUTANTS: Sequence[Mutant] = (
@@ -169,6 +208,12 @@ MUTANTS: Sequence[Mutant] = (
         "O4: the object is changed in place",
         _WRITE,
         "account.balance = decide(account).balance; return await accounts.put(account).send()",
+    ),
+    Mutant(
+        "O5: its own repetition is a conflict",
+        _WRITE,
+        "from dynamap import F; unchanged = F(Account.revision).eq(account.revision); return await accounts"
+        ".put(decide(account)).ignore_version().if_(unchanged).at_least_once().send()",
     ),
     Mutant(
         "sum: one side without its guard",
