@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
+from weakref import WeakSet
 
 from dynamap.drivers.clients import (
     PLACEHOLDERS,
@@ -38,6 +40,8 @@ class Source:
         self._renewed: float | None = None
         self._retired: Any = None
         self._lock = threading.Lock()
+        if self._options is not None:
+            _sources_with_own_clients.add(self)
 
     def get(self) -> Any:
         """The client, made now if there is none yet."""
@@ -64,6 +68,11 @@ class Source:
             # calls that are under way still use it
             self._retired, self._client, self._renewed = client, None, now
 
+    def leave_to_parent(self) -> None:
+        """In the child of a fork: its connections are the parent's, which would read the answers to our requests."""
+        # the lock may be held by a thread that is not here
+        self._lock, self._client, self._retired = threading.Lock(), None, None
+
     def close(self) -> None:
         """Close what was made here; a client that was given stays open."""
         with self._lock:
@@ -73,6 +82,18 @@ class Source:
         for client in clients:
             if client is not None:
                 client.close()
+
+
+_sources_with_own_clients: WeakSet[Source] = WeakSet()
+
+
+def _after_fork() -> None:
+    for source in tuple(_sources_with_own_clients):
+        source.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass
