@@ -68,7 +68,7 @@ __all__ = [
 RUNS = 20
 MOST_VALUES = 49
 """A change may give up and take that many, with the record: a transaction has up to 100 items."""
-_UNKNOWN = 5
+LOST_RUNS = 5
 
 
 class Contended(Exception):
@@ -141,14 +141,18 @@ async def register(store: Store[Async], registrant: Registrant) -> Done | Taken:
     A repetition with the same `registration` is Done, with the record as it is stored by now. Raises Contended, and
     OutcomeUnknown after several lost answers: call it again then too.
     """
-    with _or_contended(registrant.id):
-        for _ in range(_UNKNOWN):
-            try:
+    unknown: list[OutcomeUnknown] = []
+    while True:
+        try:
+            with _or_contended(registrant.id):
                 return await _register(store, registrant)
-            except OutcomeUnknown:
-                # the stored record tells the next run whether it is this registration's
-                continue
-        return await _register(store, registrant)
+        except OutcomeUnknown as error:
+            # the stored record tells the next run whether it is this registration's
+            unknown.append(error)
+            if len(unknown) > LOST_RUNS:
+                raise
+        except Contended as error:
+            raise unknown[-1] if unknown else error from error.__cause__
 
 
 @retry_on_conflict(attempts=RUNS, on=VERSION | TRANSACTION | CONDITION)

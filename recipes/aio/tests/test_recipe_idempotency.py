@@ -1,0 +1,113 @@
+"""How idempotency keys are used, and what is refused; copied along with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamap import Async, F, Store, Table, entity
+from dynamap.testing import memory_store_async
+from recipes.aio.idempotency import (
+    Answered,
+    Effect,
+    IdempotentCall,
+    IdempotentTransaction,
+    InProgress,
+    LeasedCall,
+    LeaseLost,
+    PayloadMismatch,
+)
+
+pytestmark = pytest.mark.asyncio  # asyncio only
+
+NOW = 1_700_000_000.0
+HORIZON = 600.0
+
+
+@entity("BALANCE", pk="BALANCE#{owner}", sk="BALANCE")
+class Balance:
+    """What the effects change."""
+
+    owner: str
+    spent: int = 0
+
+
+@pytest.fixture
+def store() -> Store[Async]:
+    table = Table("shop", [Balance, Answered[tuple[str, int]], LeasedCall[str | None]], ttl="ttl")
+    return memory_store_async(table, clock=lambda: NOW)
+
+
+async def test_a_transaction_that_is_repeated_has_one_effect(store: Store[Async]) -> None:
+    balances = store.of(Balance)
+    await balances.put(Balance("ann")).send()
+    now = NOW
+    once = IdempotentTransaction(store, store.of(Answered[tuple[str, int]]), horizon=HORIZON, clock=lambda: now)
+
+    async def spend() -> Effect[tuple[str, int]]:
+        return Effect(("spent", 5), [balances.update(owner="ann").add(F(Balance.spent), 5)])
+
+    for _ in range(3):
+        assert await once.run("key-1", {"amount": 5}, spend) == ("spent", 5)
+    assert await balances.get(owner="ann").strongly_consistent().send() == Balance("ann", 5)
+    with pytest.raises(PayloadMismatch):
+        await once.run("key-1", {"amount": 6}, spend)
+    # at the end of the horizon the key is a new one
+    now = NOW + HORIZON
+    assert await once.run("key-1", {"amount": 6}, spend) == ("spent", 5)
+    assert await balances.get(owner="ann").strongly_consistent().send() == Balance("ann", 10)
+
+
+async def test_a_call_runs_once_and_may_answer_nothing(store: Store[Async]) -> None:
+    ran = 0
+    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: NOW)
+
+    async def body() -> str | None:
+        nonlocal ran
+        ran += 1
+        with pytest.raises(InProgress):
+            await once.run("key-1", "request", body)
+        return None
+
+    for _ in range(3):
+        assert await once.run("key-1", "request", body) is None
+    assert ran == 1
+
+
+async def test_a_call_that_fails_is_run_again(store: Store[Async]) -> None:
+    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: NOW)
+
+    async def fail() -> str:
+        msg = "the mail server is down"
+        raise OSError(msg)
+
+    async def succeed() -> str:
+        return "sent"
+
+    with pytest.raises(OSError, match="down"):
+        await once.run("key-1", "request", fail)
+    assert await once.run("key-1", "request", succeed) == "sent"
+
+
+async def test_who_outlasts_the_lease_changes_nothing(store: Store[Async]) -> None:
+    now = NOW
+    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: now)
+
+    async def quick() -> str:
+        return "quick"
+
+    async def slow() -> str:
+        nonlocal now
+        now += 10
+        assert await once.run("key-1", "request", quick) == "quick"
+        return "slow"
+
+    with pytest.raises(LeaseLost):
+        await once.run("key-1", "request", slow)
+    assert await once.run("key-1", "request", slow) == "quick"
+
+
+async def test_a_horizon_is_longer_than_requests_may_be_late(store: Store[Async]) -> None:
+    with pytest.raises(ValueError, match="horizon"):
+        IdempotentTransaction(store, store.of(Answered[tuple[str, int]]), horizon=599)
+    with pytest.raises(ValueError, match="lease"):
+        IdempotentCall(store.of(LeasedCall[str | None]), lease=0)
