@@ -41,6 +41,10 @@ help: ## List the targets
 demo: $(VENVS)/demo/.ready ## Install the package as a user would, and run the example on an embedded DynamoDB
 	$(VENVS)/demo/bin/python examples/safe_writes.py
 
+.PHONY: orders-api
+orders-api: $(VENVS)/test/.ready ## Serve the example of a service over HTTP, on an embedded DynamoDB; PORT=8000
+	$(VENVS)/test/bin/python -m examples.orders_api $(if $(PORT),--port $(PORT))
+
 .PHONY: test
 test: test-main test-interpreters test-copies ## Run every test on every server, and the unit tests on every interpreter
 
