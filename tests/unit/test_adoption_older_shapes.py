@@ -105,12 +105,14 @@ def test_a_lost_answer_before_it_stays_lost() -> None:
     assert isinstance(driven.error, OutcomeUnknown)
 
 
-def test_under_a_token_it_is_not_tried() -> None:
+def test_exactly_once_it_is_another_transaction() -> None:
     operation = store_of(Users).of(User).update(OLD).to(evolve(OLD, home=Address("Oslo"))).exactly_once()
     canceled = answered(
         "TransactionCanceledException",
         reasons=({"Code": "ValidationError", "Message": NO_PATH.message},),
     )
-    driven = drive(operation._plan(), canceled)
-    assert isinstance(driven.error, ServiceError)
-    assert len(driven.calls) == 1
+    driven = drive(operation._plan(), canceled, {})
+    assert driven.error is None
+    first, second = driven.calls
+    assert first.params["ClientRequestToken"] != second.params["ClientRequestToken"]
+    assert first.params["TransactItems"] != second.params["TransactItems"]
