@@ -23,6 +23,8 @@ from dynamap.operations import (
     Counting,
     CursorKeys,
     Execute,
+    JointScope,
+    MultiQuery,
     Operation,
     Readable,
     Runtime,
@@ -99,6 +101,44 @@ class Store(Generic[D]):
         return Store(self._table, name, self._runtime)
 
     # ---- several items
+
+    @overload
+    def query(self, a: type[T1], /, **pk: object) -> MultiQuery[D, T1, tuple[list[T1]]]: ...
+    @overload
+    def query(self, a: type[T1], b: type[T2], /, **pk: object) -> MultiQuery[D, T1 | T2, tuple[list[T1], list[T2]]]: ...
+    @overload
+    def query(
+        self, a: type[T1], b: type[T2], c: type[T3], /, **pk: object
+    ) -> MultiQuery[D, T1 | T2 | T3, tuple[list[T1], list[T2], list[T3]]]: ...
+    @overload
+    def query(
+        self, a: type[T1], b: type[T2], c: type[T3], d: type[T4], /, **pk: object
+    ) -> MultiQuery[D, T1 | T2 | T3 | T4, tuple[list[T1], list[T2], list[T3], list[T4]]]: ...
+    @overload
+    def query(
+        self, a: type[T1], b: type[T2], c: type[T3], d: type[T4], e: type[T5], /, **pk: object
+    ) -> MultiQuery[D, T1 | T2 | T3 | T4 | T5, tuple[list[T1], list[T2], list[T3], list[T4], list[T5]]]: ...
+    @overload
+    def query(
+        self, a: type[T1], b: type[T2], c: type[T3], d: type[T4], e: type[T5], f: type[T6], /, **pk: object
+    ) -> MultiQuery[
+        D, T1 | T2 | T3 | T4 | T5 | T6, tuple[list[T1], list[T2], list[T3], list[T4], list[T5], list[T6]]
+    ]: ...
+    def query(self, first: Any, /, *models: Any, **pk: Any) -> Any:
+        """Read the items of several classes that are in one partition, each as what it is, in the order of their keys.
+
+        Takes the fields of which the classes make their partition keys, and all of them must make the same of it.
+        Reads strongly if one of the classes is versioned, unless asked otherwise. RequestError for a class that is not
+        in the table, is named twice, or has its items in another partition; KeyValueError for fields that are missing
+        or of no partition key.
+        """
+        asked = tuple(self._table.entity(model) for model in (first, *models))
+        declared = [self._table.entity(cls) for cls in self._table.entities]
+        others = tuple(entity for entity in declared if entity not in asked)
+        strong = any(entity.version is not None for entity in asked)
+        scope = JointScope(self._runtime, self._name, asked[0], strong, entities=asked, others=others)
+        made: MultiQuery[D, Any, Any] = MultiQuery(scope, pk)
+        return made
 
     def transact(self, *operations: Write[D, object]) -> Transaction[D]:
         """Several writes, all or nothing, over every table that the same client reaches."""

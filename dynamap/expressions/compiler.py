@@ -54,6 +54,12 @@ class Compiler:
         self._values: dict[str, Wire] = {}
         self._read_from: dict[str, str] = {}
 
+    def about(self, entity: Entity[Any]) -> Compiler:
+        """One for what another entity's items are asked, in the same request."""
+        other = Compiler(entity)
+        other._names, other._values = self._names, self._values
+        return other
+
     # ---- what the request takes
 
     def placeholders(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dynamap.operations.get import Get, Readable
 from dynamap.operations.guards import Guard, guard_of_version
 from dynamap.operations.index_view import IndexView
 from dynamap.operations.item_key import ItemKey
+from dynamap.operations.multi_query import JointScope, MultiQuery
 from dynamap.operations.observing import CallInfo, Capacity, Counting
 from dynamap.operations.pacing import Progress
 from dynamap.operations.pages import Page
@@ -40,6 +41,8 @@ __all__ = [
     "Guard",
     "IndexView",
     "ItemKey",
+    "JointScope",
+    "MultiQuery",
     "Operation",
     "Page",
     "Progress",

@@ -68,4 +68,4 @@ class Pages(Stream[D, M], Generic[D, M]):
 
     def _iterated(self) -> Any:
         runtime = self._scope.runtime
-        return runtime.driver.iterate(runtime.observed(self._emitting(), self._scope.entity.cls.__qualname__))
+        return runtime.driver.iterate(runtime.observed(self._emitting(), self._scope.subject))

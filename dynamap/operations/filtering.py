@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dynamap.errors import RequestError
@@ -13,19 +14,21 @@ __all__ = ["Hiding", "check_filter", "check_whole", "hiding"]
 
 @dataclass(frozen=True)
 class Hiding:
-    """What the service is to leave out beside the caller's filters: the texts of conditions.
+    """What the service is to leave out: conditions, or their texts, all of which are to hold.
 
     *clock* is the placeholder of the time in them. *complete* says that nothing has to be left out afterwards, so that
     the service can count.
     """
 
-    texts: tuple[str, ...]
+    parts: tuple[Condition | str, ...]
     clock: str | None
     complete: bool
 
 
-def hiding(target: Target, compiler: Compiler, now: int | None) -> Hiding:
-    """Leave out items of other types, and what has expired at *now*, in epoch seconds; None leaves expired ones in.
+def hiding(target: Target, filters: Sequence[Condition], compiler: Compiler, now: int | None) -> Hiding:
+    """Leave out items of other types, what has expired at *now*, in epoch seconds, and what the filters exclude.
+
+    None leaves expired ones in.
 
     No filter may name a key attribute: what stands in one is left out after it came.
     """
@@ -47,7 +50,7 @@ def hiding(target: Target, compiler: Compiler, now: int | None) -> Hiding:
         clock = compiler.value({"N": str(now)})
         # where no number stands nothing expires: NOT says so, and > would not
         texts.append(f"NOT {compiler.name(entity.ttl_attribute)} <= {clock}")
-    return Hiding(tuple(texts), clock, complete)
+    return Hiding((*texts, *filters), clock, complete)
 
 
 def check_filter(target: Target, condition: Condition, what: str, *, keys_allowed: bool = False) -> None:

@@ -109,7 +109,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         if not isinstance(given, Condition):
             msg = f"{self._what}: filter() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
             raise RequestError(msg)
-        check_filter(self._target, given, self._what)
+        self._check_filter(condition)
         return self._copy(_filters=(*self._filters, condition))
 
     def limit(self, n: int, /) -> Self:
@@ -259,8 +259,13 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             raise SeveralItems(msg, entity=self._scope.entity.cls, key=self._values)
         return found[0]
 
+    @property
+    def _counts_whole(self) -> bool:
+        """Whether items are counted as they are answered, so that each is looked at."""
+        return self._hydrated
+
     def _count_plan(self) -> Plan[int]:
-        if self._hydrated:
+        if self._counts_whole:
             found_whole = yield from self._plan()
             return len(found_whole)
         source = self._source(self._runtime.moment(), counting=True)
@@ -277,7 +282,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         return total
 
     def _count_request(self, moment: Moment) -> Call | None:
-        source = self._source(moment, counting=not self._hydrated)
+        source = self._source(moment, counting=not self._counts_whole)
         return None if source is None else self._pager(source).first_call(self._limit)
 
     def _emitting_pages(self) -> Generator[Any, Any, Any]:
@@ -349,7 +354,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
     ) -> Source:
         """The requests of these params, filtered and projected; *compiler* has the key condition's names and values."""
         hidden: Hiding = self._hiding(compiler, moment)
-        text = compiler.condition([*hidden.texts, *self._filters])
+        text = compiler.condition(hidden.parts)
         if text is not None:
             params["FilterExpression"] = text
         binding = binding_of(operation, params, compiler.placeholders(), hidden.clock)
@@ -372,8 +377,8 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         return None if self._expired_included else self._scope.expiry(moment)
 
     def _hiding(self, compiler: Compiler, moment: Moment) -> Hiding:
-        """What the service is to leave out beside the caller's filters."""
-        return hiding(self._target, compiler, self._expiry(moment))
+        """What the service is to leave out."""
+        return hiding(self._target, self._filters, compiler, self._expiry(moment))
 
     def _shows(self, moment: Moment) -> Callable[[Item], bool]:
         """Whether an item that came is one of those that were asked for."""
@@ -386,6 +391,10 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         return shows
 
     # ---- checks
+
+    def _check_filter(self, condition: Condition) -> None:
+        """Raise RequestError for a field that no filter can see."""
+        check_filter(self._target, condition, self._what)
 
     def _positive(self, n: object, step: str) -> int:
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:

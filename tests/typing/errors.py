@@ -33,6 +33,7 @@ from tests.typing.models import (
     Foreign,
     Line,
     Order,
+    Payment,
     Registrant,
     ShopTable,
     Stock,
@@ -301,3 +302,18 @@ async def queries(store: Store[Sync], astore: Store[Async], account: Account) ->
     accounts.index("gsi1").get(id="x")  # E an index answers queries
     others.query(id="x").send()  # E never awaited
     store.transact(accounts.query(id="x"))  # E a query
+
+
+async def several(store: Store[Sync], astore: Store[Async]) -> None:
+    orders, payments = store.query(Order, Payment, customer="x").grouped().send()
+    orders[0].amount  # E an Order has none
+    payments[0].lines  # E a Payment has none
+    for item in store.query(Order, Payment, customer="x"):
+        item.amount  # E only one of them has it
+    store.query(customer="x")  # E no type
+    store.query(Order, "x")  # E fields by name
+    store.query(Order, Payment, customer="x").range(F(Order.at).ne(None))  # E no key condition
+    store.query(Order, Payment, customer="x").project(F(Order.at))  # E whole items
+    store.query(Order, Payment, customer="x").grouped().send()[2]  # E two lists
+    [print(each) for each in astore.query(Order, Payment, customer="x")]  # E for over an async query
+    astore.query(Order, Payment, customer="x").grouped().send()  # E never awaited

@@ -30,6 +30,7 @@ from dynamap import (
     IndexView,
     ItemKey,
     ItemNotFound,
+    MultiQuery,
     OutcomeUnknown,
     Page,
     Query,
@@ -56,6 +57,7 @@ from tests.typing.models import (
     Line,
     Order,
     OrderLine,
+    Payment,
     Payments,
     Registrant,
     ShopTable,
@@ -472,3 +474,43 @@ async def queries_too(store: Store[Async]) -> None:
     assert_type(await query.first().send(), Order | None)
     assert_type(await query.count().send(), int)
     assert_type((await query.page("x").send()).items, list[Order])
+
+
+# ---- several types
+def several(store: Store[Sync]) -> None:
+    partition = store.query(Account, Order, customer="x")
+    for item in partition:
+        match item:
+            case Account():
+                print(item.balance)
+            case Order():
+                print(item.total)
+    assert_type(partition.send(), list[Account | Order])
+    assert_type(partition.grouped().send(), tuple[list[Account], list[Order]])
+    assert_type(
+        store.query(Account, Order, Payment, id="x").grouped().send(),
+        tuple[list[Account], list[Order], list[Payment]],
+    )
+    assert_type(store.query(Account, id="x").grouped().send(), tuple[list[Account]])
+    assert_type(
+        store.query(Account, Order, Payment, Stock, Views, Customer, id="x").send(),
+        list[Account | Order | Payment | Stock | Views | Customer],
+    )
+    assert_type(
+        partition.range(F(Order.at).between(NOW, NOW)).filter(F(Order.paid).eq(False)).reverse().limit(3),
+        MultiQuery[Sync, Account | Order, tuple[list[Account], list[Order]]],
+    )
+    assert_type(partition.raise_unknown().grouped().send(), tuple[list[Account], list[Order]])
+    assert_type(partition.first().send(), Account | Order | None)
+    assert_type(partition.one().send(), Account | Order)
+    assert_type(partition.count().send(), int)
+    assert_type(partition.page(None).send(), Page[Account | Order])
+    for page in partition.pages():
+        assert_type(page.items, list[Account | Order])
+
+
+async def several_too(store: Store[Async]) -> None:
+    async for item in store.query(Account, Order, id="x"):
+        assert_type(item, Account | Order)
+    assert_type(await store.query(Account, Order, id="x").send(), list[Account | Order])
+    assert_type(await store.query(Account, Order, id="x").grouped().send(), tuple[list[Account], list[Order]])
