@@ -35,11 +35,6 @@ VISITS = [Visit("c", None, day(1)), Visit("c", "x", day(2), until=day(4000))]
 PAYMENTS = [Payment("c", "x", day(1), 1), Payment("c", None, day(3), 1)]
 NOTES = [Note("c", "typed")]
 EXPIRING = [Session("c", "1"), Session("c", "2", EXPIRED), Visit("c", None, day(0), until=EXPIRED)]
-    Session("c", "1"),
-    Session("c", "2", EXPIRED),
-    Visit("c", None, day(0), until=EXPIRED),
-    Order("c#", None, "1"),
-]
 
 
 @pytest.fixture
