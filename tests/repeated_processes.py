@@ -58,7 +58,7 @@ def register_all(url: str, table: str, name: str, emails: Sequence[str], path: P
 def charge_all(url: str, table: str, keys: Sequence[str], path: Path) -> None:
     """Make one charge for each of these keys; writes to *path* what each of them was answered."""
     store = store_at(url, shop(table))
-    once = idempotency.IdempotentTransaction(store, store.of(idempotency.Answered[str]))
+    once = idempotency.IdempotentTransaction(store, idempotency.Answered[str])
     answers: list[tuple[str, str]] = []
     for key in keys:
 

@@ -47,7 +47,6 @@ from dynamap import (
     F,
     OutcomeUnknown,
     Reason,
-    Repository,
     Store,
     TransactionCanceled,
     TransactionConflict,
@@ -137,7 +136,7 @@ class Effect(Generic[A]):
 
 
 class IdempotentTransaction(Generic[A]):
-    """Answers a key by a transaction that holds the record of the key.
+    """Answers a key by a transaction that holds the record of the key, of a class such as `Answered[int]`.
 
     *horizon* is how long a key is remembered, in seconds, from 600: longer than clients repeat their calls.
     """
@@ -145,13 +144,14 @@ class IdempotentTransaction(Generic[A]):
     def __init__(
         self,
         store: Store[Async],
-        records: Repository[Async, Answered[A]],
+        record: type[Answered[A]],
         *,
         horizon: float = DAY,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._store = store
-        self._records = records
+        self._record = record
+        self._records = store.of(record)
         self._horizon = _checked_horizon(horizon)
         self._clock = clock
 
@@ -192,7 +192,7 @@ class IdempotentTransaction(Generic[A]):
             if answered is None:
                 raise
             return answered.answer
-        record = Answered(key, asked, wanted.answer, math.ceil(now + self._horizon))
+        record = self._record(key, asked, wanted.answer, math.ceil(now + self._horizon))
         free = F(Answered.expires_at).not_exists_or_le(math.floor(now))
         claim = self._records.put(record).if_(free).include_expired()
         try:
@@ -237,7 +237,7 @@ class LeasedCall(Generic[A]):
 
 
 class IdempotentCall(Generic[A]):
-    """Answers a key by running a body that has effects anywhere, under a lease.
+    """Answers a key by running a body that has effects anywhere, under a lease; *record* is as `LeasedCall[int]`.
 
     *lease* is how long the body may take, in seconds, before another call may run it too. *horizon* as in
     `IdempotentTransaction`, and longer than the lease.
@@ -245,7 +245,8 @@ class IdempotentCall(Generic[A]):
 
     def __init__(
         self,
-        records: Repository[Async, LeasedCall[A]],
+        store: Store[Async],
+        record: type[LeasedCall[A]],
         *,
         lease: float,
         horizon: float = DAY,
@@ -254,7 +255,8 @@ class IdempotentCall(Generic[A]):
         if not 0 < lease < horizon:
             msg = f"a lease is longer than nothing and shorter than the horizon of {horizon} s; got {lease} s"
             raise ValueError(msg)
-        self._records = records
+        self._record = record
+        self._records = store.of(record)
         self._lease = lease
         self._horizon = _checked_horizon(horizon)
         self._clock = clock
@@ -267,7 +269,7 @@ class IdempotentCall(Generic[A]):
         call runs it again.
         """
         now = self._clock()
-        mine: LeasedCall[A] = LeasedCall(
+        mine = self._record(
             key, fingerprint(request), uuid.uuid4().hex, now + self._lease, math.ceil(now + self._horizon)
         )
         completed = await self._acquire(mine, now)

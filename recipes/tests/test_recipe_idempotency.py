@@ -39,7 +39,7 @@ def test_a_transaction_that_is_repeated_has_one_effect(store: Store[Sync]) -> No
     balances = store.of(Balance)
     balances.put(Balance("ann")).send()
     now = NOW
-    once = IdempotentTransaction(store, store.of(Answered[tuple[str, int]]), horizon=HORIZON, clock=lambda: now)
+    once = IdempotentTransaction(store, Answered[tuple[str, int]], horizon=HORIZON, clock=lambda: now)
 
     def spend() -> Effect[tuple[str, int]]:
         return Effect(("spent", 5), [balances.update(owner="ann").add(F(Balance.spent), 5)])
@@ -57,7 +57,7 @@ def test_a_transaction_that_is_repeated_has_one_effect(store: Store[Sync]) -> No
 
 def test_a_call_runs_once_and_may_answer_nothing(store: Store[Sync]) -> None:
     ran = 0
-    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: NOW)
+    once = IdempotentCall(store, LeasedCall[str | None], lease=10, clock=lambda: NOW)
 
     def body() -> str | None:
         nonlocal ran
@@ -72,7 +72,7 @@ def test_a_call_runs_once_and_may_answer_nothing(store: Store[Sync]) -> None:
 
 
 def test_a_call_that_fails_is_run_again(store: Store[Sync]) -> None:
-    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: NOW)
+    once = IdempotentCall(store, LeasedCall[str | None], lease=10, clock=lambda: NOW)
 
     def fail() -> str:
         msg = "the mail server is down"
@@ -88,7 +88,7 @@ def test_a_call_that_fails_is_run_again(store: Store[Sync]) -> None:
 
 def test_who_outlasts_the_lease_changes_nothing(store: Store[Sync]) -> None:
     now = NOW
-    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: now)
+    once = IdempotentCall(store, LeasedCall[str | None], lease=10, clock=lambda: now)
 
     def quick() -> str:
         return "quick"
@@ -106,6 +106,6 @@ def test_who_outlasts_the_lease_changes_nothing(store: Store[Sync]) -> None:
 
 def test_a_horizon_is_longer_than_requests_may_be_late(store: Store[Sync]) -> None:
     with pytest.raises(ValueError, match="horizon"):
-        IdempotentTransaction(store, store.of(Answered[tuple[str, int]]), horizon=599)
+        IdempotentTransaction(store, Answered[tuple[str, int]], horizon=599)
     with pytest.raises(ValueError, match="lease"):
-        IdempotentCall(store.of(LeasedCall[str | None]), lease=0)
+        IdempotentCall(store, LeasedCall[str | None], lease=0)

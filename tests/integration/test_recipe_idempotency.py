@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dynamap import F, Key, OutcomeUnknown, Store, Table, TransactionCanceled, entity
+from dynamap import F, Key, OutcomeUnknown, Store, Table, TransactionCanceled, entity, mapped
 from dynamap.testing import Fault, FaultPlan, memory_store
 from recipes import idempotency as plain
 from recipes.aio import idempotency as awaited
@@ -61,11 +61,11 @@ def charged(mode: Mode, store: Store[Any]) -> int:
 
 
 def transaction(store: Store[Any], recipe: ModuleType, **options: Any) -> Any:
-    return recipe.IdempotentTransaction(store, store.of(recipe.Answered[str]), **options)
+    return recipe.IdempotentTransaction(store, recipe.Answered[str], **options)
 
 
 def call(store: Store[Any], recipe: ModuleType, **options: Any) -> Any:
-    return recipe.IdempotentCall(store.of(recipe.LeasedCall[str]), **{"lease": 60, **options})
+    return recipe.IdempotentCall(store, recipe.LeasedCall[str], **{"lease": 60, **options})
 
 
 ANSWERS: list[tuple[Any, Any]] = [
@@ -103,8 +103,8 @@ def test_every_answer_is_the_same_each_time(
         bodies.append(1)
         return answer
 
-    calls = recipe.IdempotentCall(store.of(recipe.LeasedCall[kind]), lease=60)
-    once = recipe.IdempotentTransaction(store, store.of(recipe.Answered[kind]))
+    calls = recipe.IdempotentCall(store, recipe.LeasedCall[kind], lease=60)
+    once = recipe.IdempotentTransaction(store, recipe.Answered[kind])
     for run, what in ((calls.run, in_mode(mode, body)), (once.run, charging(mode, store, recipe, answer))):
         first, second = (mode.call(run, "k", "request", what) for _ in range(2))
         assert first == second == answer
@@ -252,17 +252,30 @@ def test_what_tells_requests_apart() -> None:
         plain.fingerprint(Decimal(1))
 
 
+@mapped("REFUNDED", pk="REFUNDED#{key}", sk="REFUNDED")
+class Refunded(plain.Answered[int]):
+    pass
+
+
+def test_a_table_with_answers_of_several_types() -> None:
+    store = memory_store(Table("shop", [plain.Answered[str], Refunded], ttl="ttl"))
+    for _ in range(2):
+        bought = plain.IdempotentTransaction(store, plain.Answered[str]).run("k", 1, lambda: plain.Effect("tea", []))
+        refunded = plain.IdempotentTransaction(store, Refunded).run("k", 2, lambda: plain.Effect(5, []))
+        assert (bought, refunded) == ("tea", 5)
+
+
 def test_a_table_with_keys_of_other_names() -> None:
     store = memory_store(Table("shop", [plain.LeasedCall[str]], pk=Key("id"), sk=Key("part"), ttl="gone_at"))
-    once = plain.IdempotentCall(store.of(plain.LeasedCall[str]), lease=60)
+    once = plain.IdempotentCall(store, plain.LeasedCall[str], lease=60)
     assert once.run("k", "request", lambda: "first") == "first"
     assert once.run("k", "request", lambda: "second") == "first"
 
 
 def test_what_it_costs() -> None:
     store = memory_store(Table("shop", [plain.Answered[int], plain.LeasedCall[int], Charge], ttl="ttl"))
-    once = plain.IdempotentTransaction(store, store.of(plain.Answered[int]))
-    calls = plain.IdempotentCall(store.of(plain.LeasedCall[int]), lease=60)
+    once = plain.IdempotentTransaction(store, plain.Answered[int])
+    calls = plain.IdempotentCall(store, plain.LeasedCall[int], lease=60)
     units: list[float] = []
     for _ in range(2):
         with store.capacity() as spent:

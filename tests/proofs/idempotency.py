@@ -97,7 +97,7 @@ def charges(recipe: ModuleType, stage: Stage) -> StagedBench:
                 [store.of(Charge).put(Charge(key, number, request)).if_not_exists(), wallets.update(wallet).to(paid)],
             )
 
-        call = recipe.IdempotentTransaction(store, store.of(recipe.Answered[Decimal]), clock=bench.clock)
+        call = recipe.IdempotentTransaction(store, recipe.Answered[Decimal], clock=bench.clock)
         return await settled(recipe, lambda: call.run(key, {"for": request}, effect))
 
     for name, key, request in CALLERS:
@@ -136,7 +136,7 @@ def transactions_at_the_end(recipe: ModuleType, stage: Stage, reaper: bool) -> S
         async def effect() -> Any:
             return recipe.Effect(number, [store.of(Charge).put(Charge(key, number)).if_not_exists()])
 
-        once = recipe.IdempotentTransaction(store, store.of(recipe.Answered[int]), clock=clock)
+        once = recipe.IdempotentTransaction(store, recipe.Answered[int], clock=clock)
         return await settled(recipe, lambda: once.run(key, "", effect))
 
     return with_clients(bench, call)
@@ -159,7 +159,7 @@ def calls_at_the_end(recipe: ModuleType, stage: Stage, reaper: bool) -> StagedBe
             await store.of(Charge).put(Charge(key, number)).send()
             return number
 
-        once = recipe.IdempotentCall(store.of(recipe.LeasedCall[int]), lease=LEASE, clock=clock)
+        once = recipe.IdempotentCall(store, recipe.LeasedCall[int], lease=LEASE, clock=clock)
         try:
             return await settled(recipe, lambda: once.run(key, "", body))
         except (recipe.InProgress, recipe.LeaseLost):
@@ -264,7 +264,7 @@ def leases(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     async def call(store: Store[Async], name: str, request: str, fails: bool) -> Any:
         writer.set(name)
-        once = recipe.IdempotentCall(store.of(recipe.LeasedCall[int]), lease=LEASE, clock=bench.clock)
+        once = recipe.IdempotentCall(store, recipe.LeasedCall[int], lease=LEASE, clock=bench.clock)
         left = [Failed()] if fails else []
 
         async def body() -> int:

@@ -41,7 +41,7 @@ async def test_a_transaction_that_is_repeated_has_one_effect(store: Store[Async]
     balances = store.of(Balance)
     await balances.put(Balance("ann")).send()
     now = NOW
-    once = IdempotentTransaction(store, store.of(Answered[tuple[str, int]]), horizon=HORIZON, clock=lambda: now)
+    once = IdempotentTransaction(store, Answered[tuple[str, int]], horizon=HORIZON, clock=lambda: now)
 
     async def spend() -> Effect[tuple[str, int]]:
         return Effect(("spent", 5), [balances.update(owner="ann").add(F(Balance.spent), 5)])
@@ -59,7 +59,7 @@ async def test_a_transaction_that_is_repeated_has_one_effect(store: Store[Async]
 
 async def test_a_call_runs_once_and_may_answer_nothing(store: Store[Async]) -> None:
     ran = 0
-    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: NOW)
+    once = IdempotentCall(store, LeasedCall[str | None], lease=10, clock=lambda: NOW)
 
     async def body() -> str | None:
         nonlocal ran
@@ -74,7 +74,7 @@ async def test_a_call_runs_once_and_may_answer_nothing(store: Store[Async]) -> N
 
 
 async def test_a_call_that_fails_is_run_again(store: Store[Async]) -> None:
-    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: NOW)
+    once = IdempotentCall(store, LeasedCall[str | None], lease=10, clock=lambda: NOW)
 
     async def fail() -> str:
         msg = "the mail server is down"
@@ -90,7 +90,7 @@ async def test_a_call_that_fails_is_run_again(store: Store[Async]) -> None:
 
 async def test_who_outlasts_the_lease_changes_nothing(store: Store[Async]) -> None:
     now = NOW
-    once = IdempotentCall(store.of(LeasedCall[str | None]), lease=10, clock=lambda: now)
+    once = IdempotentCall(store, LeasedCall[str | None], lease=10, clock=lambda: now)
 
     async def quick() -> str:
         return "quick"
@@ -108,6 +108,6 @@ async def test_who_outlasts_the_lease_changes_nothing(store: Store[Async]) -> No
 
 async def test_a_horizon_is_longer_than_requests_may_be_late(store: Store[Async]) -> None:
     with pytest.raises(ValueError, match="horizon"):
-        IdempotentTransaction(store, store.of(Answered[tuple[str, int]]), horizon=599)
+        IdempotentTransaction(store, Answered[tuple[str, int]], horizon=599)
     with pytest.raises(ValueError, match="lease"):
-        IdempotentCall(store.of(LeasedCall[str | None]), lease=0)
+        IdempotentCall(store, LeasedCall[str | None], lease=0)
