@@ -35,6 +35,7 @@ from dynamap import (
     VERSION,
     Applied,
     Delete,
+    DynamapError,
     F,
     Failures,
     Normalize,
@@ -151,8 +152,11 @@ def register(store: Store[Sync], registrant: Registrant) -> Done | Taken:
             unknown.append(error)
             if len(unknown) > LOST_RUNS:
                 raise
-        except Contended as error:
-            raise unknown[-1] if unknown else error from error.__cause__
+        except (Contended, DynamapError) as error:
+            if unknown:
+                # that the last run did nothing says nothing of the one before
+                raise unknown[-1] from error
+            raise
 
 
 @retry_on_conflict(attempts=RUNS, on=VERSION | TRANSACTION | CONDITION)

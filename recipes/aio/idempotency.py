@@ -49,8 +49,6 @@ from dynamap import (
     Reason,
     Store,
     TransactionCanceled,
-    TransactionConflict,
-    VersionConflict,
     Write,
     entity,
     evolve,
@@ -172,11 +170,14 @@ class IdempotentTransaction(Generic[A]):
                 unknown.append(error)
                 if len(unknown) > LOST_RUNS:
                     raise
-            except (TransactionCanceled, TransactionConflict, VersionConflict) as error:
+            except DynamapError as error:
+                if unknown:
+                    # that the last run did nothing says nothing of the one before
+                    raise unknown[-1] from error
                 if error.conflict is None or error.conflict is CONDITION:
                     raise
                 msg = f"others were in the way each time: nothing was done for the key {key}"
-                raise unknown[-1] if unknown else Contended(msg) from error
+                raise Contended(msg) from error
 
     @retry_on_conflict(attempts=RUNS)
     async def _run(self, key: str, asked: str, effect: Callable[[], Awaitable[Effect[A]]]) -> A:

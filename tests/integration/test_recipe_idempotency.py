@@ -228,6 +228,11 @@ def test_lost_answers_are_found_out(store: Store[Any], mode: Mode, recipe: Modul
     dead = FaultPlan(dict.fromkeys(range(1, 200), Fault.DROP_BEFORE)).over(store)
     with pytest.raises(OutcomeUnknown):
         mode.call(call(dead, recipe).run, "dead", "r", in_mode(mode, lambda: "done"))
+    # what is unknown stays so, whatever comes after it
+    plan = {position: Fault.DROP_BEFORE if position < 12 else Fault.THROTTLE for position in range(2, 200)}
+    ill = FaultPlan(plan).over(store)
+    with pytest.raises(OutcomeUnknown):
+        mode.call(transaction(ill, recipe).run, "ill", "r", charging(mode, ill, recipe, "x"))
 
 
 @transactions

@@ -97,6 +97,10 @@ def test_a_registration_whose_answers_are_lost_is_done(store: Store[Any], mode: 
     dead = FaultPlan(dict.fromkeys(range(1, 200), Fault.DROP_BEFORE)).over(store)
     with pytest.raises(OutcomeUnknown):
         mode.call(recipe.register, dead, recipe.Registrant("bea", "form-2", "bea@example.org"))
+    # what is unknown stays so, whatever comes after it
+    ill = FaultPlan({position: Fault.DROP_BEFORE if position < 11 else Fault.THROTTLE for position in range(1, 200)})
+    with pytest.raises(OutcomeUnknown):
+        mode.call(recipe.register, ill.over(store), recipe.Registrant("bea", "form-2", "bea@example.org"))
     assert owners(mode, store, recipe) == {("email", "ann@example.org"): "ann"}
 
 
