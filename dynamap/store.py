@@ -86,7 +86,14 @@ class Store(Generic[D]):
         scope = Scope(self._runtime, self._name, entity, strong)
         if key is None:
             return Repository[D, Any](scope)
-        named = tuple(inspect.signature(key).parameters)
+        try:
+            named = tuple(inspect.signature(key).parameters)
+        except (TypeError, ValueError) as error:
+            msg = (
+                f"key= of {entity.cls.__qualname__} takes a function whose parameters are the key fields, "
+                f"{', '.join(entity.key_fields) or 'none'}; got {type(key).__name__}"
+            )
+            raise RequestError(msg) from error
         if set(named) != set(entity.key_fields):
             msg = (
                 f"key= of {entity.cls.__qualname__} has the parameters {', '.join(named) or 'none'}; "

@@ -101,7 +101,11 @@ class Table:
 
     def entity(self, cls: type[M]) -> Entity[M]:
         """What this class is in this table. Raises RequestError for a class that is not in it."""
-        entity: Entity[M] | None = self._described.get(_origin(cls))
+        asked: Any = _origin(cls)
+        if not isinstance(asked, type):
+            msg = f"a class of Table {self.name!r} is wanted; got an instance of {type(asked).__qualname__}"
+            raise RequestError(msg)
+        entity: Entity[M] | None = self._described.get(asked)
         if entity is None or (get_origin(cls) is not None and cls not in self.entities):
             remedy = "add it to the table's entities"
             for other in self.entities:

@@ -79,8 +79,11 @@ def check_filter(target: Target, condition: Condition, what: str, *, keys_allowe
             raise RequestError(msg)
 
 
-def check_whole(target: Target, what: str) -> None:
-    """Raise RequestError where the items of an index are no whole entities; *what* names the operation."""
+def check_whole(target: Target, what: str, *, hydrates: bool) -> None:
+    """Raise RequestError where the items of an index are no whole entities.
+
+    *what* names the operation, *hydrates* says that it has a `hydrate()`.
+    """
     shape = target.entity.shape
     stored = [name for field in shape.fields if field.stored and not field.extras for name in field.read_from]
     missing = [repr(name) for name in target.missing(tuple(stored))]
@@ -88,8 +91,11 @@ def check_whole(target: Target, what: str) -> None:
     if partial and shape.extras:
         missing.append("what is no field")
     if missing:
+        remedy = (
+            "add hydrate(), which reads them from the table, or project()" if hydrates else "project() what it holds"
+        )
         msg = (
             f"{what}: {target.words} does not hold {', '.join(missing)}, so that its items are no whole "
-            f"{target.entity.cls.__qualname__}: add hydrate(), which reads them from the table, or project()"
+            f"{target.entity.cls.__qualname__}: {remedy}"
         )
         raise RequestError(msg)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dynamap.backoff import time_left
 from dynamap.codec import item_size
 from dynamap.operations.base import Runtime
 from dynamap.operations.pages import Found
@@ -54,15 +55,16 @@ class Pace:
         self._lock = threading.Lock()
 
     def before(self) -> Plan[None]:
-        """Wait until what was read is paid for."""
+        """Wait until what was read is paid for, but not beyond the deadline."""
         if self._rate is None:
             return
         while True:
             with self._lock:
                 wait = self._paid_at - self._runtime.monotonic()
-            if wait <= 0:
+            left = time_left(self._runtime.monotonic)
+            if wait <= 0 or (left is not None and left <= 0):
                 return
-            yield Sleep(wait)
+            yield Sleep(wait if left is None else min(wait, left))
 
     def prepared(self, call: Call) -> Call:
         """The request, which asks for what it costs where there is a rate."""

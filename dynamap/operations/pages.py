@@ -19,6 +19,8 @@ M_co = TypeVar("M_co", covariant=True)
 
 # after so many doublings a page that was small on purpose is as large as the service makes it
 _MOST_DOUBLINGS = 10
+# the service takes no greater number as `Limit`, and makes no page of so many items
+_GREATEST_LIMIT = 2**31 - 1
 
 
 @final
@@ -171,10 +173,10 @@ class Pager:
 
     def _size(self, wanted: int | None) -> int | None:
         if self._page_size is not None:
-            return self._page_size
+            return min(self._page_size, _GREATEST_LIMIT)
         if wanted is None or self._source.filtered or self._doublings > _MOST_DOUBLINGS:
             return None
-        return wanted << self._doublings
+        return min(wanted << self._doublings, _GREATEST_LIMIT)
 
     def _fetch(self, call: Call) -> Plan[Found]:
         self._doublings += 1

@@ -88,6 +88,9 @@ class _Projecting:
             return self._fields(what)
         cls: Any = classes[0]
         if (get_origin(cls) or cls) is self._entity.cls:
+            if get_origin(cls) is not None:
+                # a generic class of other arguments has fields of other types
+                class_partial(self._entity, cls)
             return self._own()
         return self._other(cls)
 
@@ -155,7 +158,7 @@ class _Projecting:
             listed = ", ".join(missing)
             msg = (
                 f"project() of {self._owner}: the index {index.name!r} does not hold {listed}: leave it out, add its "
-                f"attribute to the index's projection, or read whole entities with hydrate()"
+                f"attribute to the index's projection, or read whole entities with the hydrate() of a query"
             )
             raise RequestError(msg)
 

@@ -366,7 +366,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             if projected is not None:
                 params["ProjectionExpression"] = projected
         elif not self._hydrated:
-            check_whole(self._target, self._what)
+            check_whole(self._target, self._what, hydrates=operation == "Query")
         params |= compiler.placeholders()
         if self._consistent:
             params["ConsistentRead"] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -88,7 +89,8 @@ class Scan(Reading[D, M]):
         """
         given: Any = units_per_second
         if isinstance(given, bool) or not isinstance(given, (int, float)) or not 0 < given < float("inf"):
-            msg = f"{self._what}: rate() takes a number of read units per second above 0; got {given!r}"
+            shown = repr(given) if isinstance(given, (int, float)) else type(given).__name__
+            msg = f"{self._what}: rate() takes a number of read units per second above 0; got {shown}"
             raise RequestError(msg)
         return self._copy(_rate=float(given))
 
@@ -97,6 +99,11 @@ class Scan(Reading[D, M]):
 
         What it raises ends the scan. `dynamap.progress.progress_bar` makes one that draws a bar.
         """
+        given: Any = told
+        if not callable(given) or inspect.iscoroutinefunction(given):
+            got = "a coroutine function" if callable(given) else type(given).__name__
+            msg = f"{self._what}: on_progress() takes a plain function of one argument, the Progress; got {got}"
+            raise RequestError(msg)
         return self._copy(_told=told)
 
     def resume(self, cursor: str, /) -> Self:

@@ -326,7 +326,7 @@ PROJECTIONS: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
         RequestError,
         (
             "project() of Visit: the index 'by_page' does not hold place: leave it out, add its attribute to "
-            "the index's projection, or read whole entities with hydrate()"
+            "the index's projection, or read whole entities with the hydrate() of a query"
         ),
     ),
     "of a field that is none": (

@@ -286,7 +286,7 @@ class Refusing:
 
 
 HAVE = "project() of Order: the index"
-HELP = "leave it out, add its attribute to the index's projection, or read whole entities with hydrate()"
+HELP = "leave it out, add its attribute to the index's projection, or read whole entities with the hydrate() of a query"
 REFUSED: list[tuple[tuple[Any, ...], str]] = [
     ((), "project() of Order takes one class, or fields, as project(F(Order.name)); got nothing"),
     (

@@ -182,7 +182,7 @@ def test_a_class_of_another_table_is_refused() -> None:
         table.entity(B)
     assert str(caught.value) == "B is not in Table 'table': add it to the table's entities"
     unchecked: Any = "A"
-    with pytest.raises(RequestError, match="A is not in Table 'table'"):
+    with pytest.raises(RequestError, match="a class of Table 'table' is wanted; got an instance of str"):
         table.entity(unchecked)
 
 
