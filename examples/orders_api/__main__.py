@@ -30,7 +30,8 @@ def main() -> None:
         served = connect_async(Shop, endpoint_url=endpoint_url, cursor_key=secrets.token_bytes(32))
         server = uvicorn.Server(uvicorn.Config(create_app(served), log_level="warning", ws="none"))
         with socket.create_server(("127.0.0.1", port)) as listening:
-            print(f"Try http://127.0.0.1:{listening.getsockname()[1]}/customers/ann/orders?limit=10")
+            where = f"http://127.0.0.1:{listening.getsockname()[1]}"
+            print(f"Try {where}/customers/ann/orders?limit=10", flush=True)
             server.run(sockets=[listening])
 
 

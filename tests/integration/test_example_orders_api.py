@@ -242,7 +242,7 @@ def test_a_name_that_no_key_can_hold_is_400(one_http: Http) -> None:
 
 def test_it_starts_by_one_command() -> None:
     program = subprocess.Popen(
-        [sys.executable, "-u", "-W", "error", "-m", "examples.orders_api", "--port", "0"],
+        [sys.executable, "-W", "error", "-m", "examples.orders_api", "--port", "0"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
