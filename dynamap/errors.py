@@ -208,7 +208,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class Failure:
-    """One operation's reason, at its position in the transaction; `code` is the service's own word for it."""
+    """One operation's reason; *position* is its index among the operations, from 0, *code* the service's own word."""
 
     position: int
     reason: Reason | None

@@ -97,6 +97,8 @@ def _order(call: Call) -> str:
     if call.operation not in ("Query", "Scan"):
         return ""
     parts = ["from the last key to the first"] if params.get("ScanIndexForward") is False else []
+    if "TotalSegments" in params:
+        parts.append(f"segment {params['Segment'] + 1:,} of {params['TotalSegments']:,}")
     if "ExclusiveStartKey" in params:
         start = ", ".join(f"{_name(name)} = {_value(wire)}" for name, wire in params["ExclusiveStartKey"].items())
         parts.append(f"after {start}")

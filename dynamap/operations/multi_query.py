@@ -47,9 +47,9 @@ class JointScope(Scope[Any]):
 class MultiQuery(Reading[D, M], Generic[D, M, G]):
     """Read the items of several types in one partition, in the order of the sort key; the table alone, no index.
 
-    Costs a read unit for each 4 KB between the first key and the last that these types can have, whatever lies between
-    included; half of that if read eventually, as it is unless one of the types is versioned. Items of other types are
-    left out, and are among those that `Page.skipped` counts.
+    Costs a read unit for each 4 KB of what has the beginning that the sort keys of all these types share, which is the
+    whole partition if they share none; half of that if read eventually, as it is unless one of the types is versioned.
+    Items of other types are left out, and are among those that `Page.skipped` counts.
     """
 
     _entities: tuple[Entity[Any], ...]

@@ -44,6 +44,11 @@ def test_params_of_a_scan() -> None:
     }
 
 
+def test_explain_says_which_segment() -> None:
+    explained = documents().of(Document).scan().segments(3).page_size(7).explain()
+    assert "  order      segment 1 of 3, 7 items at most\n" in explained
+
+
 def test_refused_steps() -> None:
     scan = documents().of(Document).scan()
     assert refused(lambda: scan.segments(0)) == "scan of Document: segments() takes an int from 1 on; got 0"
