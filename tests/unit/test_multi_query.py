@@ -234,6 +234,7 @@ def check(query: Any, classes: tuple[type[Any], ...], paging: Paging, expected: 
     assert found == whole
 
 
+@pytest.mark.deep
 @SETTINGS
 @given(
     st.lists(things, max_size=14, unique_by=lambda item: (customer_of(item), key_order(item))),
@@ -275,6 +276,7 @@ deposits = st.builds(Deposit, st.just("c"), st.integers(-3, 1005))
 withdrawals = st.builds(Withdrawal, st.just("c"), st.integers(1000, 1010))
 
 
+@pytest.mark.deep
 @SETTINGS
 @given(
     st.lists(st.one_of(deposits, withdrawals), max_size=8, unique_by=lambda item: item.number),
