@@ -58,6 +58,7 @@ _DRIFT = 0.05
     "OUTBOX_EVENT",
     pk="OUTBOX#{bucket:04}",
     sk="EVENT#{key:ordered}#{sequence:020}#{part:03}",
+    version="revision",
     frozen=True,
     kw_only=True,
 )
@@ -71,6 +72,7 @@ class OutboxEvent:
     event_id: str
     payload: str
     attempts: int = 0
+    revision: int = 0
 
 
 @entity("OUTBOX_LEASE", pk="OUTBOX_LEASE#{bucket:04}", sk="LEASE", version="revision", frozen=True)
@@ -101,7 +103,7 @@ def record(
     """The write of an event, to be sent in one transaction with the change.
 
     *sequence* is the version that the changed item was read with, 0 for one that is new; *part* tells several events of
-    one change apart. An event with the same key and numbers that is still unpublished cancels the transaction.
+    one change apart. An unpublished event with the same key and numbers cancels the transaction, as a version conflict.
     """
     event = OutboxEvent(
         bucket=bucket_of(key, buckets),
@@ -111,7 +113,8 @@ def record(
         event_id=uuid.uuid4().hex,
         payload=payload,
     )
-    return store.of(OutboxEvent).put(event).if_not_exists()
+    # a new version, so that a writer who lost the race for this number has a conflict, and reads again
+    return store.of(OutboxEvent).put(event)
 
 
 @dataclass
@@ -146,7 +149,7 @@ class Relay:
         lease: float = 30.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._events = store.of(OutboxEvent, consistent=True)
+        self._events = store.of(OutboxEvent)
         self._leases = store.of(OutboxLease)
         self._publisher = publisher
         self._attempts = attempts
@@ -193,7 +196,7 @@ class Relay:
     async def discard(self, event: OutboxEvent) -> None:
         """Delete an event, published or not: those behind it go on."""
         mine = F(OutboxEvent.event_id).eq(event.event_id)
-        await self._events.delete(event).if_(mine).at_least_once().try_send()
+        await self._events.delete(event).ignore_version().if_(mine).at_least_once().try_send()
 
     # ---- inside of a sweep
 
@@ -238,7 +241,8 @@ class Relay:
         return True
 
     def _stored(self, event: OutboxEvent) -> Update[Async, OutboxEvent]:
-        return self._events.update(bucket=event.bucket, key=event.key, sequence=event.sequence, part=event.part)
+        key = {"bucket": event.bucket, "key": event.key, "sequence": event.sequence, "part": event.part}
+        return self._events.update(**key).ignore_version()
 
     # ---- the lease
 

@@ -1,0 +1,92 @@
+"""How the outbox is used, and what becomes of what cannot be published; copied along with the recipe."""
+
+from __future__ import annotations
+
+import pytest
+
+from dynamap import Async, Store, Table, TransactionCanceled, entity, evolve
+from dynamap.testing import memory_store_async
+from recipes.aio.outbox import OutboxEvent, OutboxLease, Relay, bucket_of, record
+
+pytestmark = pytest.mark.asyncio  # asyncio only
+
+
+@entity("PAYMENT", pk="PAYMENT#{id}", sk="STATE", version="revision")
+class Payment:
+    """What the events tell of."""
+
+    id: str
+    state: str = "new"
+    revision: int = 0
+
+
+class Broker:
+    """Takes everything but what it does not like."""
+
+    def __init__(self, refused: str = "") -> None:
+        self.refused = refused
+        self.taken: list[tuple[str, str]] = []
+
+    async def publish(self, event: OutboxEvent, /) -> None:
+        if event.payload == self.refused:
+            msg = "no"
+            raise ConnectionError(msg)
+        self.taken.append((event.key, event.payload))
+
+
+async def move(store: Store[Async], name: str, state: str) -> None:
+    """Change a payment, and record that it was changed."""
+    payments = store.of(Payment)
+    payment = await payments.get(id=name).send() or Payment(name)
+    changed = payments.put(evolve(payment, state=state))
+    await store.transact(changed, record(store, name, payment.revision, state)).send()
+
+
+def shop() -> Store[Async]:
+    return memory_store_async(Table("shop", [Payment, OutboxEvent, OutboxLease]))
+
+
+async def test_events_are_published_in_the_order_of_the_changes() -> None:
+    store, broker = shop(), Broker()
+    for state in ("new", "paid", "shipped"):
+        await move(store, "p1", state)
+    relay = Relay(store, broker)
+    while (await relay.sweep(bucket_of("p1"))).published:
+        pass
+    assert broker.taken == [("p1", "new"), ("p1", "paid"), ("p1", "shipped")]
+
+
+async def test_no_event_without_its_change() -> None:
+    store, broker = shop(), Broker()
+    await move(store, "p1", "new")
+    with pytest.raises(TransactionCanceled):
+        await store.transact(store.of(Payment).put(Payment("p1")), record(store, "p1", 7, "never")).send()
+    await Relay(store, broker).sweep(bucket_of("p1"))
+    assert broker.taken == [("p1", "new")]
+
+
+async def test_what_cannot_be_published_is_parked_until_somebody_decides() -> None:
+    store, broker = shop(), Broker(refused="paid")
+    for state in ("new", "paid", "shipped"):
+        await move(store, "p1", state)
+    relay, bucket = Relay(store, broker, attempts=2), bucket_of("p1")
+    sweeps = [await relay.sweep(bucket) for _ in range(4)]
+    assert [str(error) for sweep in sweeps for _, error in sweep.failed] == ["no", "no"]
+    (parked,) = sweeps[-1].parked
+    assert (parked.payload, parked.attempts) == ("paid", 2)
+    assert broker.taken == [("p1", "new")]
+    broker.refused = ""
+    await relay.retry(parked)
+    await relay.sweep(bucket)
+    await relay.sweep(bucket)
+    assert broker.taken == [("p1", "new"), ("p1", "paid"), ("p1", "shipped")]
+
+
+async def test_a_bucket_has_one_relay_until_it_is_released() -> None:
+    store, broker = shop(), Broker()
+    await move(store, "p1", "new")
+    first, second, bucket = Relay(store, broker), Relay(store, broker), bucket_of("p1")
+    assert (await first.sweep(bucket)).complete
+    assert not (await second.sweep(bucket)).complete
+    await first.release(bucket)
+    assert (await second.sweep(bucket)).complete
