@@ -87,6 +87,10 @@ test-copies: $(VENVS)/copies/.ready ## Copy every recipe out of the installed pa
 prove: $(VENVS)/test/.ready ## Prove the recipes against every fault, on all cores; QUICK=1 for a first look
 	$(VENVS)/test/bin/python -m tests.proofs.prove $(if $(QUICK),--quick) $(ARGS)
 
+.PHONY: bench
+bench: $(VENVS)/bench/.ready ## Compare speed with other libraries, on a stub server; QUICK=1 for the ratios alone, in a minute
+	$(VENVS)/bench/bin/python -m benchmarks $(if $(QUICK),--quick) $(ARGS)
+
 # Folders of scripts, if they hold any: mypy takes an empty one for a mistake.
 COPYABLE := $(sort $(patsubst %/,%,$(dir $(wildcard recipes/*.py examples/*.py))))
 
@@ -176,6 +180,14 @@ $(VENVS)/check/.ready: pyproject.toml $(UV)
 $(VENVS)/python-%/.ready: pyproject.toml $(UV)
 	$(call new-environment,"$$(.ci/find-python $*)")
 	$(install) --editable '.[aio,cursors,otel,progress,pydantic,testing]' --group test
+	touch $@
+
+# One of the libraries that are compared needs Python 3.12: a newer interpreter than PYTHON is taken where there is one.
+BENCH_PYTHON = $(shell for version in 3.13 3.12; do .ci/find-python $$version && exit; done; echo $(PYTHON))
+
+$(VENVS)/bench/.ready: pyproject.toml $(UV)
+	$(call new-environment,"$(BENCH_PYTHON)")
+	$(install) --editable '.[aio,testing]' --group bench
 	touch $@
 
 # ministack pins botocore: every server has an environment of its own.

@@ -155,7 +155,7 @@ def main() -> None:
     orders = [order(number) for number in range(ITEMS)]
     items = [shape.encode_item(each) for each in orders]
     body = json.dumps([as_json(each) for each in items]).encode()
-    structs = msgspec.json.Decoder(list[code.raw_type])
+    structs = msgspec.json.Decoder(list[code.raw_type])  # type: ignore[name-defined]
     from_boto3, from_cattrs = boto3_decoder(), cattrs_decoder()
     to_boto3, to_cattrs = boto3_encoder(), cattrs_encoder()
     raw = structs.decode(body)

@@ -1,0 +1,92 @@
+"""All benchmarks, or the quick ones: what `make bench` runs.
+
+python -m benchmarks [--quick]
+
+The last line is a JSON object {work: {peer: ratio of processor time to the bare boto3 client}}.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from benchmarks import compare, plots
+from benchmarks.curves import show_curves
+from benchmarks.memory import show_memory
+from benchmarks.processes import WorkerFailed, installed, machine
+from benchmarks.recipe_calls import show_calls
+from benchmarks.server import NoCompiler, Stub, running
+from benchmarks.start import show_start
+from benchmarks.tables import ratio_table, table
+from benchmarks.works import PEERS, Peer
+
+BASELINE = PEERS[0].name
+QUICK_SECONDS = 38.0
+QUICK_SCALE = 0.15
+FULL_ROUNDS = 9
+FULL_SCALE = 1.0
+
+
+def show_comparison(rounds: Sequence[compare.Round], peers: Sequence[Peer]) -> compare.Ratios:
+    """Print what the rounds took; answers the ratios of processor time."""
+    names = [peer.name for peer in peers]
+    processor = compare.ratios(rounds, BASELINE)
+    base = compare.medians(rounds, BASELINE)
+    print()
+    print(
+        table(
+            f"{BASELINE}, microseconds of processor time",
+            list(base),
+            [("", [f"{taken:.0f}" for taken in base.values()])],
+        )
+    )
+    print()
+    print(ratio_table(f"processor time, times that of {BASELINE}", processor, names))
+    print()
+    print(ratio_table(f"wall time, times that of {BASELINE}", compare.ratios(rounds, BASELINE, compare.WALL), names))
+    print()
+    print(
+        f"Medians of {len(rounds)} round(s). {BASELINE} itself varied between rounds up to "
+        f"{compare.spread(rounds, BASELINE):.2f} times."
+    )
+    return processor
+
+
+def run(*, quick: bool) -> compare.Ratios:
+    peers = installed(peer for peer in PEERS if peer.quick or not quick)
+    print(machine())
+    with running(sizes=not quick) as stub:
+        measure = compare.measure(stub, [peer.name for peer in peers], QUICK_SCALE if quick else FULL_SCALE)
+        if quick:
+            rounds = compare.rounds_within(measure, most=FULL_ROUNDS, seconds=QUICK_SECONDS)
+        else:
+            rounds = compare.rounds_within(measure, most=FULL_ROUNDS)
+        processor = show_comparison(rounds, peers)
+        if not quick:
+            show_more(stub, peers, processor)
+    return {work: {peer.name: each[peer.name] for peer in peers if peer.quick} for work, each in processor.items()}
+
+
+def show_more(stub: Stub, peers: Sequence[Peer], processor: compare.Ratios) -> None:
+    """What the quick form leaves out."""
+    curves = show_curves(stub, [peer.name for peer in peers])
+    show_start(stub, peers)
+    show_memory(stub)
+    show_calls()
+    plots.draw(processor, curves)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="the comparison only, with few repetitions")
+    try:
+        found = run(quick=parser.parse_args().quick)
+    except (NoCompiler, WorkerFailed) as error:
+        sys.exit(str(error))
+    print(json.dumps({work: {peer: round(ratio, 3) for peer, ratio in each.items()} for work, each in found.items()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""One peer in a process of its own, started by the driver.
+
+python -m benchmarks.worker PEER PORT SCALE [WORK ...]
+
+Prints a JSON object: microseconds of processor and wall time that each work took, as {work: [processor, wall]}. SCALE
+is how many times the usual number of repetitions; 0 does each work and checks it, and measures nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+import inspect
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from benchmarks.checks import check
+from benchmarks.server import Stub
+from benchmarks.works import PEERS, WORKS, Works
+
+Timing = tuple[float, float]
+
+
+def repetitions(work: str, scale: float) -> int:
+    return max(2, round(WORKS[work] * scale)) if scale else 0
+
+
+def _spent(begin: Timing, end: Timing, count: int) -> Timing:
+    return (end[0] - begin[0]) * 1e6 / count, (end[1] - begin[1]) * 1e6 / count
+
+
+def _now() -> Timing:
+    return time.process_time(), time.perf_counter()
+
+
+def _measured(do: Callable[[], Any], count: int) -> Timing:
+    begin = _now()
+    for _ in range(count):
+        do()
+    return _spent(begin, _now(), count)
+
+
+async def _measured_async(do: Callable[[], Awaitable[Any]], count: int) -> Timing:
+    begin = _now()
+    for _ in range(count):
+        await do()
+    return _spent(begin, _now(), count)
+
+
+def run(stub: Stub, works: Works, names: list[str], scale: float) -> dict[str, Timing]:
+    """Check each work, and measure it."""
+    timings: dict[str, Timing] = {}
+    for name in names:
+        do, count = works[name], repetitions(name, scale)
+        for _ in range(1 + count // 10):
+            do()
+        stub.seen()
+        check(name, do(), stub.seen())
+        gc.collect()
+        if count:
+            timings[name] = _measured(do, count)
+    return timings
+
+
+async def run_async(stub: Stub, prepare: Callable[[str], Awaitable[Works]], names: list[str], scale: float) -> None:
+    """The same, awaited. It prints by itself, and ends the process: clients are not closed, in no peer."""
+    works = await prepare(stub.url)
+    timings: dict[str, Timing] = {}
+    for name in names:
+        do, count = works[name], repetitions(name, scale)
+        for _ in range(1 + count // 10):
+            await do()
+        stub.seen()
+        check(name, await do(), stub.seen())
+        gc.collect()
+        if count:
+            timings[name] = await _measured_async(do, count)
+    print(json.dumps(timings), flush=True)
+    os._exit(0)
+
+
+def main() -> None:
+    name, port, scale, *asked = sys.argv[1:]
+    stub, names = Stub(int(port)), asked or list(WORKS)
+    (peer,) = (each for each in PEERS if each.name == name)
+    prepare = importlib.import_module(f"benchmarks.peers.{peer.module}").prepare
+    if inspect.iscoroutinefunction(prepare):
+        asyncio.run(run_async(stub, prepare, names, float(scale)))
+    else:
+        print(json.dumps(run(stub, prepare(stub.url), names, float(scale))))
+
+
+if __name__ == "__main__":
+    main()
