@@ -53,6 +53,10 @@ class Kind:
     """Whether the operation remembers its first sending, so that each history needs a new one."""
     answers: bool = True
     """Whether it has a `try_send`."""
+    weight: int = 0
+    """What each of its histories weighs beforehand: those of kinds that make many calls are many."""
+    imitated_by: int = 1
+    """How many steps of others it may take to leave what this write would have left."""
     watched: str | None = None
     """The id of the item of a batch that is looked at: each has an outcome of its own."""
 

@@ -184,7 +184,7 @@ class Course:
     def weight(self) -> int:
         """How much happened to it."""
         happened = (len(each.others) + (0 if each.fault is None else weight(each.fault)) for each in self.decisions)
-        return self.setting.weight + sum(happened)
+        return self.kind.weight + self.setting.weight + sum(happened)
 
     @property
     def applied(self) -> int:

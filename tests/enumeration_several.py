@@ -58,7 +58,8 @@ class _Again:
 def _transactions() -> Iterator[Kind]:
     def kind(name: str, make: Callable[[World], Any], **more: Any) -> Kind:
         items, foreign = more.pop("items", _SEVERAL), more.pop("foreign", _around_several())
-        return Kind(name, make, Excludes.ONESELF, items, foreign, mode="exactly_once", **more)
+        weight = int(items is _SEVERAL)
+        return Kind(name, make, Excludes.ONESELF, items, foreign, mode="exactly_once", weight=weight, **more)
 
     yield kind("transaction", _transaction)
     yield kind("transaction with a token", lambda world: _transaction(world).token("token"), remembers=True)

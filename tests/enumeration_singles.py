@@ -49,6 +49,8 @@ class _Base:
     modes: tuple[str, ...] = _IN_MODES
     table: str = "with id"
     undone_by: tuple[str, ...] = ()
+    weight: int = 0
+    imitated_by: int = 1
 
     def kinds(self) -> Iterator[Kind]:
         for mode in self.modes:
@@ -58,11 +60,19 @@ class _Base:
                 self.excludes,
                 tuple(self.before(self.cls)),
                 tuple(foreign_writers(self.cls)),
-                read_version={absent: 0, legacy: -1, zero: -1}.get(self.before, READ_VERSION),
+                read_version=self._read_version(),
                 table=self.table,
                 mode=mode,
                 undone_by=self.undone_by,
+                imitated_by=self.imitated_by,
+                weight=self.weight or int(self.before is leftover and self.name.startswith("upsert")),
             )
+
+    def _read_version(self) -> int:
+        """The version that the caller has read; 0 if none."""
+        if self.excludes is Excludes.VERSION:
+            return READ_VERSION
+        return -1 if self.excludes is Excludes.NO_VERSION else 0
 
     def _maker(self, mode: str) -> Callable[[World], Any]:
         def made(world: World) -> Any:
@@ -144,6 +154,7 @@ def _of_versions() -> Iterator[_Base]:
         lambda docs: docs.update(id="1").ignore_version().add(count, 1),
         nobody,
         undone_by=("replaced",),
+        weight=1,
     )
     yield _Base(f"{ignoring} to", Doc, stored, lambda docs: docs.update(_DOC).ignore_version().to(mine), nobody)
     yield _Base("upsert, if_version", Doc, stored, lambda docs: by_key_upsert(docs).set(text, "mine"), version)
@@ -328,7 +339,15 @@ def _that_expire() -> Iterator[_Base]:
         undone_by=twice,
     )
     yield _Base(f"update set {onto}", Seat, leftover, lambda s: s.update(id="1").set(text, "mine"), oneself)
-    yield _Base(f"delete if_exists {onto}", Seat, leftover, lambda s: s.delete(id="1").if_exists(), oneself)
+    yield _Base(
+        f"delete if_exists {onto}",
+        Seat,
+        leftover,
+        lambda s: s.delete(id="1").if_exists(),
+        oneself,
+        # what is deleted must be created and expire, to be expired again
+        imitated_by=2,
+    )
     yield _Base(f"put, version 0, {onto}", Lease, leftover, lambda s: s.put(Lease("1", "mine")), Excludes.NEW_VERSION)
     yield _Base(
         f"update to, version read, {onto}",
