@@ -234,7 +234,10 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         )
 
     def pages(self) -> Stream[D, Page[M]]:
-        """Page after page as they come, without empty ones; `limit` bounds the items of all together.
+        """Page after page as they come; `limit` bounds the items of all together.
+
+        None is empty, but for a last one where `max_pages` ended a search that had found nothing more: from its `next`
+        it can go on.
 
         Their `next` is None throughout if `connect()` had no `cursor_key=`.
         """
@@ -293,19 +296,23 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         keys = self._runtime.cursor_keys
         left = self._limit
         skipped = 0
+        start: Item | None = None
         with closing(self._pager(source, ahead=self._ahead)) as pager:
             while left is None or left > 0:
                 found = yield from pager.next_page(left)
                 if found is None:
-                    return
+                    break
                 values, rest = yield from self._taken(found.items, left)
                 skipped += found.skipped
                 left = None if left is None else left - len(values)
+                start = self._start_after(pager, found, rest)
                 if values:
-                    start = self._start_after(pager, found, rest)
                     sealed = None if start is None or keys is None else keys.seal(start, source.binding, now=moment.now)
                     yield Emit([Page(values, sealed, skipped)])
-                    skipped = 0
+                    skipped, start = 0, None
+            if start is not None and keys is not None:
+                # `max_pages` ended what brought nothing: without its place nobody could go on
+                yield Emit([Page([], keys.seal(start, source.binding, now=moment.now), skipped)])
 
     def _page_plan(self, keys: CursorKeys, cursor: str | None) -> Plan[Page[M]]:
         moment = self._runtime.moment()

@@ -75,6 +75,30 @@ def test_a_rate_waits_no_longer_than_the_deadline() -> None:
     assert slept == [pytest.approx(3600, abs=60)]
 
 
+@pytest.mark.parametrize("segments", [1, 3])
+def test_pages_that_max_pages_ended_say_where_to_go_on_though_they_brought_nothing(segments: int) -> None:
+    documents = [Document("a", number, city="there" if number == 7 else None) for number in range(9)]
+    store, _ = memory_store(Documents, documents, cursor_key=bytes(range(32)))
+    scan = store.of(Document).scan().filter(F(Document.city).exists()).page_size(1).segments(segments).max_pages(2)
+    found: list[int] = []
+    rounds = 1
+    pages = list(scan.pages())
+    while pages and pages[-1].next is not None:
+        found += [document.number for page in pages for document in page.items]
+        pages = list(scan.resume(pages[-1].next).pages())
+        rounds += 1
+    assert found == [7]
+    assert rounds >= 5
+
+
+def test_pages_that_reach_the_end_are_never_empty() -> None:
+    store, _ = memory_store(Documents, [Document("a", 1), Document("a", 2)], cursor_key=bytes(range(32)))
+    query = store.of(Document).query(customer="a").filter(F(Document.city).exists()).page_size(1)
+    assert list(query.pages()) == []
+    assert list(query.max_pages(9).pages()) == []
+    assert list(store.of(Document).query(customer="b").max_pages(1).pages()) == []
+
+
 # ---- what is no class, function or number
 
 
