@@ -1,6 +1,6 @@
 """All benchmarks, or the quick ones: what `make bench` runs.
 
-python -m benchmarks [--quick]
+python -m benchmarks [--quick] [--rounds N]
 
 The last line is a JSON object {work: {peer: ratio of processor time to the bare boto3 client}}.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 
@@ -54,15 +55,12 @@ def show_comparison(rounds: Sequence[compare.Round], peers: Sequence[Peer]) -> c
     return processor
 
 
-def run(*, quick: bool) -> compare.Ratios:
+def run(*, quick: bool, most: int = FULL_ROUNDS) -> compare.Ratios:
     peers = installed(peer for peer in PEERS if peer.quick or not quick)
     print(machine())
     with running(sizes=not quick) as stub:
         measure = compare.measure(stub, [peer.name for peer in peers], QUICK_SCALE if quick else FULL_SCALE)
-        if quick:
-            rounds = compare.rounds_within(measure, most=FULL_ROUNDS, seconds=QUICK_SECONDS)
-        else:
-            rounds = compare.rounds_within(measure, most=FULL_ROUNDS)
+        rounds = compare.rounds_within(measure, most=most, seconds=QUICK_SECONDS if quick else math.inf)
         processor = show_comparison(rounds, peers)
         if not quick:
             show_more(stub, peers, processor)
@@ -81,8 +79,10 @@ def show_more(stub: Stub, peers: Sequence[Peer], processor: compare.Ratios) -> N
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="the comparison only, with few repetitions")
+    parser.add_argument("--rounds", type=int, default=FULL_ROUNDS, help="how often each peer is measured at most")
+    asked = parser.parse_args()
     try:
-        found = run(quick=parser.parse_args().quick)
+        found = run(quick=asked.quick, most=asked.rounds)
     except (NoCompiler, WorkerFailed) as error:
         sys.exit(str(error))
     print(json.dumps({work: {peer: round(ratio, 3) for peer, ratio in each.items()} for work, each in found.items()}))

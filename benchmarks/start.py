@@ -84,6 +84,9 @@ def show_start(stub: Stub, peers: Sequence[Peer]) -> None:
     for _ in range(ROUNDS):
         for name, code in codes.items():
             taken[name].append(_taken(code))
-    rows = [(name, [f"{statistics.median(column):.0f}" for column in zip(*each)]) for name, each in taken.items()]
+    rows = [
+        (name, [f"{statistics.median(column):.0f}" for column in zip(*each, strict=True)])
+        for name, each in taken.items()
+    ]
     print()
     print(table(f"cold start, milliseconds, the median of {ROUNDS}", ["processor", "wall"], rows))

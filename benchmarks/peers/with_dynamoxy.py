@@ -13,7 +13,7 @@ from benchmarks.items import CUSTOMER, ORDER, FieldType, Kind, mixed_kinds
 from benchmarks.works import UPDATE, UPDATE_IF, UPDATED, Works
 
 
-class Address(Document):
+class Address(Document):  # type: ignore[misc]  # it is Any where it is not installed
     street: Attr[str]
     city: Attr[str]
     zip_code: Attr[int]

@@ -70,7 +70,7 @@ def _declared(base: Any, kind: Kind) -> Any:
 def _instance(cls: Any, number: int) -> Any:
     values = ORDER.values(number)
     # its numbers are int or float
-    values |= {"price": float(values["price"]), "address": Address(**values["address"])}
+    values |= {"price": float(values["price"]), "address": Address(**values["address"])}  # type: ignore[no-untyped-call]
     return cls(**ORDER.key(number), **values)
 
 
