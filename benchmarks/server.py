@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,15 @@ def python_stub() -> list[str]:
 
 
 @dataclass(frozen=True)
+class Reply:
+    """What a call of the stub brought."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
 class Stub:
     """A stub that runs."""
 
@@ -75,15 +84,16 @@ class Stub:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def call(self, operation: str, body: str = "{}") -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
-        connection.request("POST", "/", body, {"X-Amz-Target": f"DynamoDB_20120810.{operation}"})
-        return connection.getresponse()
+    def call(self, operation: str, body: str = "{}") -> Reply:
+        """One call, on a connection of its own."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+            connection.request("POST", "/", body, {"X-Amz-Target": f"DynamoDB_20120810.{operation}"})
+            answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.headers), answer.read())
 
     def seen(self) -> Seen:
         """How many calls there were since this was asked last, and the last one's body."""
-        with self.call("Seen") as answer:
-            content = json.loads(answer.read())
+        content = json.loads(self.call("Seen").body)
         return Seen(content["calls"], content["body"])
 
 
