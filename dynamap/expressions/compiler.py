@@ -185,6 +185,11 @@ class Compiler:
             if not isinstance(given, (str, bytes, bytearray, memoryview)):
                 msg = f"{self._where(node.field)}: begins_with() takes a str or bytes; got {type(given).__name__}"
                 raise RequestError(msg)
+            tag, other, wanted = ("S", "B", "bytes") if isinstance(given, str) else ("B", "S", "a str")
+            stored = resolved.shape.wire_types
+            if tag not in stored and other in stored:
+                msg = f"{self._where(node.field)}: begins_with() takes {wanted} here; got {type(given).__name__}"
+                raise RequestError(msg)
             prefix = resolved.shape.normalize(given)
             wire = {"S": prefix} if isinstance(prefix, str) else {"B": bytes(prefix)}
             return f"begins_with({self.path(resolved.attributes)}, {self.value(wire)})"

@@ -141,6 +141,20 @@ def test_a_rate_that_is_no_number_is_not_shown(orders: Store[Sync]) -> None:
     )
 
 
+def test_a_text_begins_with_a_str_and_bytes_with_bytes() -> None:
+    order, document = (store_of(table).of(cls) for table, cls in ((Orders, Order), (Documents, Document)))
+    note: Any = F(Order.note)
+    blob: Any = F(Document.blob)
+    with pytest.raises(RequestError) as caught:
+        order.query(customer="c").filter(note.begins_with(b"private")).params()
+    assert str(caught.value) == "Order.note: begins_with() takes a str here; got bytes"
+    with pytest.raises(RequestError) as caught:
+        document.query(customer="c").filter(blob.begins_with("private")).params()
+    assert str(caught.value) == "Document.blob: begins_with() takes bytes here; got str"
+    accepted = document.query(customer="c").filter(blob.begins_with(memoryview(b"ab"))).params()
+    assert {"B": b"ab"} in accepted["ExpressionAttributeValues"].values()
+
+
 # ---- partial items
 
 
