@@ -42,8 +42,11 @@ class ScheduleFailed(AssertionError):
     """A schedule under which something did not hold; `record` says what happened, and replays it."""
 
     def __init__(self, message: str, record: Record) -> None:
-        super().__init__(f"{message}\n\n{record}")
+        super().__init__(message, record)
         self.record = record
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}\n\n{self.record}"
 
 
 class Items(list[Item]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -29,7 +30,19 @@ from dynamap import (
     retry_on_conflict,
 )
 from dynamap.plan import Call, Join, Plan, Spawn, Ticket
-from dynamap.testing import Bench, Clocks, Crash, Fault, Items, Refusal, Run, Schedule, ScheduleFailed, schedules
+from dynamap.testing import (
+    Bench,
+    Clocks,
+    Crash,
+    Fault,
+    Items,
+    Record,
+    Refusal,
+    Run,
+    Schedule,
+    ScheduleFailed,
+    schedules,
+)
 
 
 @entity("COUNTER", pk="COUNTER#{name}", sk="COUNTER", version="revision")
@@ -798,3 +811,11 @@ def test_tasks_of_one_client_are_interleaved() -> None:
     records = {str(bench.run(seed).record).rpartition("\n")[0] for seed in range(30)}
     assert all(outcome.result == [1, 2, 3] for seed in range(5) for outcome in bench.run(seed).outcomes.values())
     assert len(records) == 6
+
+
+def test_a_failure_travels_between_processes() -> None:
+    record = Record(Schedule.listed([4, 1]))
+    failed = ScheduleFailed("it does not hold", record)
+    travelled = pickle.loads(pickle.dumps(failed))
+    assert str(travelled) == str(failed) == "it does not hold\n\nschedule:"
+    assert isinstance(travelled, ScheduleFailed)
