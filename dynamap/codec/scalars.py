@@ -209,6 +209,10 @@ class Binary(Shape):
     def decode(self, wire: Wire, path: Path = ()) -> Any:
         return self.factory(bytes(self.take(wire, path)[1]))
 
+    def normalize(self, value: Any) -> Any:
+        # what can change is no key of a dict
+        return bytes(value) if isinstance(value, bytearray | memoryview) else value
+
     def remedy(self, value: object) -> str:
         return "use value.encode()" if isinstance(value, str) else "use bytes, bytearray or memoryview"
 

@@ -254,7 +254,8 @@ def _field_range(target: Target, part: FieldKey, bound: Bound) -> _Found:
     owner = target.entity.cls.__qualname__
     if bound.operation == "begins_with":
         kind = unwrapped(part.field.shape).kind
-        wanted: Any = {"str": str, "bytes": (bytes, bytearray, memoryview)}.get(kind)
+        binary = (bytes, bytearray, memoryview)
+        wanted: Any = {"str": str, "bytes": binary, "bytearray": binary}.get(kind)
         if wanted is None or not isinstance(bound.low, wanted):
             msg = f"{owner}.{bound.field} takes no begins_with of {type(bound.low).__name__}: it is {kind}"
             raise RequestError(msg)

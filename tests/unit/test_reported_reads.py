@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 import dynamap
-from dynamap import DeadlineExceeded, F, Progress, RequestError, Store, Sync, Table, mapped
+from dynamap import DeadlineExceeded, F, Key, Progress, RequestError, Store, Sync, Table, entity, mapped
 from dynamap.plan import Call, Plan, Sleep
 from tests.fakes import drive, store_of
 from tests.in_memory import memory_store
@@ -153,6 +153,25 @@ def test_a_text_begins_with_a_str_and_bytes_with_bytes() -> None:
     assert str(caught.value) == "Document.blob: begins_with() takes bytes here; got str"
     accepted = document.query(customer="c").filter(blob.begins_with(memoryview(b"ab"))).params()
     assert {"B": b"ab"} in accepted["ExpressionAttributeValues"].values()
+
+
+@entity("FRAME")
+class Frame:
+    sensor: str
+    frame: bytearray
+
+
+def test_keys_of_changeable_bytes_are_bytes() -> None:
+    store, _ = memory_store(Table("frames", [Frame], pk="sensor", sk=Key("frame", bytes)))
+    frames = store.of(Frame)
+    given = bytearray(b"ab")
+    key = frames.key(sensor="a", frame=given)
+    given[:] = b"changed"
+    assert {key, frames.key(sensor="a", frame=memoryview(b"ab"))} == {frames.key(sensor="a", frame=b"ab")}
+    frames.put(Frame("a", bytearray(b"ab"))).send()
+    assert frames.get_many([key]).send() == [Frame("a", bytearray(b"ab"))]
+    frame: Any = F(Frame.frame)
+    assert frames.query(sensor="a").range(frame.begins_with(bytearray(b"a"))).count().send() == 1
 
 
 # ---- partial items
