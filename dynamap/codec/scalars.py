@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import attrs
@@ -211,7 +211,7 @@ class Binary(Shape):
 
     def normalize(self, value: Any) -> Any:
         # what can change is no key of a dict
-        return bytes(value) if isinstance(value, bytearray | memoryview) else value
+        return bytes(cast("bytes", value)) if isinstance(value, bytearray | memoryview) else value
 
     def remedy(self, value: object) -> str:
         return "use value.encode()" if isinstance(value, str) else "use bytes, bytearray or memoryview"

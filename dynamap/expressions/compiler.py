@@ -188,7 +188,8 @@ class Compiler:
             tag, other, wanted = ("S", "B", "bytes") if isinstance(given, str) else ("B", "S", "a str")
             stored = resolved.shape.wire_types
             if tag not in stored and other in stored:
-                msg = f"{self._where(node.field)}: begins_with() takes {wanted} here; got {type(given).__name__}"
+                got = type(node.prefix).__name__
+                msg = f"{self._where(node.field)}: begins_with() takes {wanted} here; got {got}"
                 raise RequestError(msg)
             prefix = resolved.shape.normalize(given)
             wire = {"S": prefix} if isinstance(prefix, str) else {"B": bytes(prefix)}
