@@ -35,13 +35,16 @@ from tests.model_machine import (
 from tests.modes import MODES, Mode
 
 SECRET = bytes(range(32))
-RUNS = how_many(quick=5, deep=500)
-STEPS = how_many(quick=12, deep=25)
-SETTINGS = settings(
-    max_examples=RUNS,
-    stateful_step_count=STEPS,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+RUNS = how_many(quick=6, deep=500)
+
+
+def runs(count: int) -> settings:
+    return settings(
+        max_examples=count,
+        stateful_step_count=how_many(quick=15, deep=25),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
 
 spaces = st.sampled_from(SPACES)
 page_sizes = st.sampled_from([1, 2, None])
@@ -59,9 +62,11 @@ class Machine(RuleBasedStateMachine):
         self.model: dict[Key, Entity] = {}
         self.read: list[Entity] = []
 
-    @initialize(mode=st.sampled_from(MODES))
-    def connected(self, mode: str) -> None:
+    @initialize(mode=st.sampled_from(MODES), items=st.lists(new_entities, max_size=10))
+    def connected(self, mode: str, items: list[Entity]) -> None:
+        """Something to be read is there from the beginning."""
         self.mode, self.store = self.stores[mode]
+        self.put_all(items)
 
     # ---- writes
 
@@ -120,6 +125,9 @@ class Machine(RuleBasedStateMachine):
 
     @rule(items=st.lists(new_entities, min_size=1, max_size=4))
     def put_many(self, items: list[Entity]) -> None:
+        self.put_all(items)
+
+    def put_all(self, items: list[Entity]) -> None:
         for cls in (Doc, Tally):
             own = [item for item in items if type(item) is cls]
             if own:
@@ -354,15 +362,15 @@ def machine(made: dict[str, tuple[Mode, Store[Any]]], *, transactions: bool = Tr
 @pytest.mark.deep
 @pytest.mark.parametrize("stores", ["embedded", "ministack", "roto"], indirect=True)
 def test_as_a_dict(stores: dict[str, tuple[Mode, Store[Any]]]) -> None:
-    run_state_machine_as_test(machine(stores), settings=SETTINGS)
+    run_state_machine_as_test(machine(stores), settings=runs(RUNS))
 
 
 @pytest.mark.deep
 def test_as_a_dict_in_memory(in_memory: dict[str, tuple[Mode, Store[Any]]]) -> None:
-    run_state_machine_as_test(machine(in_memory), settings=SETTINGS)
+    run_state_machine_as_test(machine(in_memory), settings=runs(how_many(quick=25, deep=5000)))
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("stores", ["dynalite"], indirect=True)
 def test_as_a_dict_without_transactions(stores: dict[str, tuple[Mode, Store[Any]]]) -> None:
-    run_state_machine_as_test(machine(stores, transactions=False), settings=SETTINGS)
+    run_state_machine_as_test(machine(stores, transactions=False), settings=runs(RUNS))
