@@ -45,6 +45,10 @@ demo: $(VENVS)/demo/.ready ## Install the package as a user would, and run the e
 orders-api: $(VENVS)/test/.ready ## Serve the example of a service over HTTP, on an embedded DynamoDB; PORT=8000
 	$(VENVS)/test/bin/python -m examples.orders_api $(if $(PORT),--port $(PORT))
 
+.PHONY: shop
+shop: $(VENVS)/test/.ready ## Serve the example of a shop, with a page in the browser, on an embedded DynamoDB; PORT=8000
+	$(VENVS)/test/bin/python -m examples.shop $(if $(PORT),--port $(PORT))
+
 .PHONY: test
 test: test-main test-interpreters test-copies ## Run every test on every server, and the unit tests on every interpreter
 
