@@ -122,8 +122,8 @@ class Sweep:
     """What a sweep came to. It is *complete* if the relay held the bucket and went through all of it."""
 
     published: int = 0
-    failed: list[tuple[OutboxEvent, Exception]] = field(default_factory=list)
-    parked: list[OutboxEvent] = field(default_factory=list)
+    failed: list[tuple[OutboxEvent, Exception]] = field(default_factory=list[tuple[OutboxEvent, Exception]])
+    parked: list[OutboxEvent] = field(default_factory=list[OutboxEvent])
     complete: bool = False
 
 
