@@ -8,6 +8,7 @@ The last line is a JSON object {work: {peer: ratio of processor time to the bare
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import math
 import sys
@@ -81,6 +82,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the comparison only, with few repetitions")
     parser.add_argument("--rounds", type=int, default=FULL_ROUNDS, help="how often each peer is measured at most")
     asked = parser.parse_args()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # what is done shows at once, in a file too
+        sys.stdout.reconfigure(line_buffering=True)
     try:
         found = run(quick=asked.quick, most=asked.rounds)
     except (NoCompiler, WorkerFailed) as error:

@@ -81,8 +81,16 @@ def _answers_of_tables(prefix: str, type_attribute: str) -> dict[str, Any]:
             [kind.wire(number, type_attribute) for kind, number in mixed_numbers(MIXED)]
         ),
         f"BatchGetItem{at}{TABLE}": {"Responses": {f"{prefix}{TABLE}": orders[:BATCH_GET]}, "UnprocessedKeys": {}},
-        # one page of an endless scan
-        f"Scan{at}{TABLE}": _page(orders, LastEvaluatedKey={name: orders[-1][name] for name in ("pk", "sk")}),
+    }
+
+
+def _endless_scan() -> dict[str, Any]:
+    """Two pages that each name the other's key as the next, since clients refuse the same key twice."""
+    orders = [ORDER.wire(number) for number in range(PAGE)]
+    last, other = ({name: orders[number][name] for name in ("pk", "sk")} for number in (PAGE - 1, PAGE - 2))
+    return {
+        "Scan": _page(orders, LastEvaluatedKey=last),
+        f"Scan@{last['sk']['S']}": _page(orders, LastEvaluatedKey=other),
     }
 
 
@@ -122,6 +130,7 @@ def answers(*, sizes: bool = False) -> dict[str, Any]:
         **_answers_of_tables(ENTITY_PREFIX, ENTITY_ATTRIBUTE),
     }
     if sizes:
+        made |= _endless_scan()
         for size in PAGE_SIZES:
             made[f"Query@{page_table(size)}"] = _page([SMALL.wire(number) for number in range(size)])
         for types in TYPE_COUNTS:

@@ -46,6 +46,5 @@ def _draw_curves(curves: Curves) -> None:
             axes.loglog(list(points), [taken[0] for taken in points.values()], marker="o", label=peer)
         axes.set_xlabel(CURVES[name][0] if name in CURVES else "tasks at a time")
         axes.set_ylabel("processor time, µs for each " + ("item" if name in CURVES else "get"))
-        axes.set_ylim(bottom=1)
         axes.legend()
     figure.savefig(BUILD / "curves.png", dpi=120)
