@@ -18,6 +18,8 @@ ROTO := roto-aws==0.10.1
 DYNALITE := dynalite@4.0.0
 # Another tool whose tables are adopted.
 ELECTRODB := electrodb@3.9.3 @aws-sdk/client-dynamodb@3.1169.0
+# The browser in which the page of an example is tested: a build for Linux on x86-64.
+CHROMIUM := @sparticuz/chromium@147.0.0
 
 VENVS := .venvs
 UV := $(VENVS)/tools/bin/uv
@@ -124,11 +126,11 @@ clean: ## Remove the environments and every cache
 .PHONY: servers
 servers: $(VENVS)/ministack/.ready $(VENVS)/roto/.ready ## Install the servers that the integration tests use
 	@if command -v npm >/dev/null; then \
-	    $(MAKE) --no-print-directory $(VENVS)/dynalite/.ready $(VENVS)/electrodb/.ready; \
+	    $(MAKE) --no-print-directory $(VENVS)/dynalite/.ready $(VENVS)/electrodb/.ready $(VENVS)/chromium/.ready; \
 	elif [ "$${CI:-}" = true ]; then \
 	    echo "npm is not installed, and CI=true lets no server be missing." >&2; exit 1; \
 	else \
-	    echo "SKIPPED: npm is not installed; the tests on dynalite and with ElectroDB will be skipped."; \
+	    echo "SKIPPED: npm is not installed; the tests on dynalite, with ElectroDB and in a browser will be skipped."; \
 	fi
 
 # Where the tests find the servers; what the caller has set stays. Looked up when the tests start, after the install.
@@ -136,6 +138,7 @@ test-main test-deep: export DYNAMAP_MINISTACK ?= $(CURDIR)/$(VENVS)/ministack/bi
 test-main test-deep: export DYNAMAP_ROTO ?= $(CURDIR)/$(VENVS)/roto/bin/roto-server
 test-main test-deep: export DYNAMAP_DYNALITE ?= $(shell ls $(CURDIR)/$(VENVS)/dynalite/node_modules/.bin/dynalite 2>/dev/null)
 test-main test-deep: export DYNAMAP_ELECTRODB ?= $(CURDIR)/$(VENVS)/electrodb/node_modules
+test-main test-deep: export DYNAMAP_CHROMIUM ?= $(shell ls $(CURDIR)/$(VENVS)/chromium/chromium 2>/dev/null)
 
 # Environments. uv installs each in seconds where pip takes half a minute; pip brings uv itself.
 
@@ -215,4 +218,20 @@ $(VENVS)/electrodb/.ready: Makefile
 	rm -rf $(@D)
 	mkdir -p $(@D)
 	npm install --prefix $(@D) --no-fund --no-audit --no-update-notifier --loglevel=error $(ELECTRODB)
+	touch $@
+
+# The package holds the browser, and libraries that small systems lack, as archives.
+UNPACK = const {brotliDecompressSync} = require("zlib"), {readFileSync, writeFileSync} = require("fs"); \
+    const unpack = (from, to) => writeFileSync(to, brotliDecompressSync(readFileSync(`node_modules/@sparticuz/chromium/bin/$${from}`)), {mode: 0o755}); \
+    unpack("chromium.br", "chromium"); unpack("al2023.tar.br", "lib.tar")
+
+$(VENVS)/chromium/.ready: Makefile
+	rm -rf $(@D)
+	mkdir -p $(@D)
+	if [ "$$(uname -sm)" = "Linux x86_64" ]; then \
+	    npm install --prefix $(@D) --ignore-scripts --no-fund --no-audit --no-update-notifier --loglevel=error '$(CHROMIUM)'; \
+	    cd $(@D); node -e '$(UNPACK)'; tar -xf lib.tar; rm -rf lib.tar node_modules; \
+	else \
+	    echo "SKIPPED: $(CHROMIUM) is for Linux on x86-64; set DYNAMAP_CHROMIUM to a browser for the test of a page."; \
+	fi
 	touch $@
