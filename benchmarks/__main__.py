@@ -26,7 +26,7 @@ from benchmarks.works import PEERS, Peer
 
 BASELINE = PEERS[0].name
 QUICK_SECONDS = 38.0
-QUICK_SCALE = 0.15
+QUICK_SCALE = 0.25
 FULL_ROUNDS = 9
 FULL_SCALE = 1.0
 
@@ -49,10 +49,11 @@ def show_comparison(rounds: Sequence[compare.Round], peers: Sequence[Peer]) -> c
     print()
     print(ratio_table(f"wall time, times that of {BASELINE}", compare.ratios(rounds, BASELINE, compare.WALL), names))
     print()
-    print(
-        f"Medians of {len(rounds)} round(s). {BASELINE} itself varied between rounds up to "
-        f"{compare.spread(rounds, BASELINE):.2f} times."
-    )
+    if len(rounds) == 1:
+        print("One round only: nothing is known of how much it would vary.")
+    else:
+        varied = compare.spread(rounds, BASELINE)
+        print(f"Medians of {len(rounds)} rounds. {BASELINE} itself varied between them up to {varied:.2f} times.")
     return processor
 
 

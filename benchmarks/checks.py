@@ -105,7 +105,10 @@ def _check_put(_reply: Any, seen: Seen) -> None:
     _same("put", _sent(item), expected(ORDER, number))
 
 
-def _check_update(_reply: Any, seen: Seen) -> None:
+def _check_update(reply: Any, seen: Seen) -> None:
+    # some ask for the new item and put it into the old instance, or ask for nothing
+    if seen.body.get("ReturnValues") == "ALL_NEW" and reply is not None:
+        _check_items("update", [reply], [(ORDER, UPDATED)])
     _check_key("update", seen.body["Key"], UPDATED)
     values = [_value(value) for value in seen.body["ExpressionAttributeValues"].values()]
     missing = [right for right in (*UPDATE.values(), UPDATE_IF) if right not in values]

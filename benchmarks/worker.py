@@ -25,6 +25,10 @@ from benchmarks.works import PEERS, WORKS, Works
 
 Timing = tuple[float, float]
 
+WARM_UP = {work: count // 10 for work, count in WORKS.items()}
+"""How often each work is done before it is checked and measured, however few the repetitions: the first calls of a
+process fill caches, which would be the larger part of a short measurement."""
+
 
 def repetitions(work: str, scale: float) -> int:
     return max(2, round(WORKS[work] * scale)) if scale else 0
@@ -57,7 +61,7 @@ def run(stub: Stub, works: Works, names: list[str], scale: float) -> dict[str, T
     timings: dict[str, Timing] = {}
     for name in names:
         do, count = works[name], repetitions(name, scale)
-        for _ in range(1 + count // 10):
+        for _ in range(WARM_UP[name]):
             do()
         stub.seen()
         check(name, do(), stub.seen())
@@ -73,7 +77,7 @@ async def run_async(stub: Stub, prepare: Callable[[str], Awaitable[Works]], name
     timings: dict[str, Timing] = {}
     for name in names:
         do, count = works[name], repetitions(name, scale)
-        for _ in range(1 + count // 10):
+        for _ in range(WARM_UP[name]):
             await do()
         stub.seen()
         check(name, await do(), stub.seen())

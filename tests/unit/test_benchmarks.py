@@ -309,6 +309,13 @@ def test_an_update_of_something_else_is_found_out(left_out: str) -> None:
         checks.check("update", {}, Seen(1, body))
 
 
+def test_an_update_that_answers_something_else_is_found_out() -> None:
+    body = {**RIGHT["update"][1].body, "ReturnValues": "ALL_NEW"}
+    checks.check("update", ORDER.wire(1), Seen(1, body))
+    with pytest.raises(checks.WrongWork, match="update, ORDER 1"):
+        checks.check("update", ORDER.wire(2), Seen(1, body))
+
+
 def test_items_of_several_types_must_be_told_apart() -> None:
     reply = json.loads(json.dumps(PREPARED[f"Query@{answers.mixed_table(answers.MIXED)}"]))
     checks.check("query_5_types", reply, Seen(1, {}))
