@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, overload
+from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import Self
 
@@ -36,15 +36,28 @@ T5 = TypeVar("T5")
 T6 = TypeVar("T6")
 
 
-class UpdateReturning(ReturningSteps[D, M, R_co]):
+class _ExistingSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
+    """Of an item that exists, an update without a step would do nothing, and what was meant would be lost."""
+
+    _forgotten = "add set() or another step"
+
+    def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
+        if not self._actions:
+            msg = f"{self._what}: it changes nothing: {self._forgotten}"
+            raise RequestError(msg)
+        return super()._changes(compiler, guard)
+
+
+class UpdateReturning(ReturningSteps[D, M, R_co], _ExistingSteps[D, M, R_co]):
     """An update that answers other values than the new entity; no part of a transaction."""
 
 
-class Update(UpdateSteps[D, M, M], Write[D, M]):
+class Update(_ExistingSteps[D, M, M], Write[D, M]):
     """Change attributes of an item that exists; answers the new entity.
 
-    Nothing is stored under the key: `ItemNotFound`. A keyed update of a versioned type says `if_version(n)` or
-    `ignore_version()`. Costs a write unit for each KB of the item, before or after, whichever is larger.
+    Without a step that changes something it is a RequestError, before anything is sent. Nothing is stored under the
+    key: `ItemNotFound`. A keyed update of a versioned type says `if_version(n)` or `ignore_version()`. Costs a write
+    unit for each KB of the item, before or after, whichever is larger.
     """
 
     def __init__(self, scope: Scope[M], key: Item, values: dict[str, Any], guard: Guard | None) -> None:
@@ -169,6 +182,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
 class UpdateItem(Update[D, M]):
     """update(item), of an item that was read: under its version, if it has one."""
 
+    _forgotten = "add to(changed), where changed is a copy of the item, or set() or another step"
     _read: M
 
     def __init__(self, scope: Scope[M], key: Item, values: dict[str, Any], guard: Guard | None, item: M) -> None:

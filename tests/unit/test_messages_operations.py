@@ -96,6 +96,53 @@ def many(count: int, note: str) -> Callable[[], object]:
 
 
 CASES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
+    # updates that change nothing
+    "an item, and no step": (
+        orders.update(READ).send,
+        RequestError,
+        (
+            "update of Order id='a': it changes nothing: add to(changed), where changed is a copy of the item, or "
+            "set() or another step"
+        ),
+    ),
+    "a key, and no step": (
+        update.send,
+        RequestError,
+        "update of Order id='a': it changes nothing: add set() or another step",
+    ),
+    "a key, and no step, on trial": (
+        update.if_(F(Order.title).eq("x")).try_send,
+        RequestError,
+        "update of Order id='a': it changes nothing: add set() or another step",
+    ),
+    "a key and what is given, and no step": (
+        update.given(title="x").params,
+        RequestError,
+        "update of Order id='a': it changes nothing: add set() or another step",
+    ),
+    "no step, and the old item": (
+        update.returning_old().params,
+        RequestError,
+        "update of Order id='a': it changes nothing: add set() or another step",
+    ),
+    "no step, under a version": (
+        store.of(Document).update(id="a").if_version(3).explain,
+        RequestError,
+        "update of Document id='a': it changes nothing: add set() or another step",
+    ),
+    "no step, as a transaction": (
+        update.exactly_once().send,
+        RequestError,
+        "update of Order id='a': it changes nothing: add set() or another step",
+    ),
+    "no step, in a transaction": (
+        store.transact(put, store.of(Document).update(Document("d", revision=3))).send,
+        RequestError,
+        (
+            "update of Document id='d': it changes nothing: add to(changed), where changed is a copy of the item, or "
+            "set() or another step"
+        ),
+    ),
     # transactions
     "nothing to do together": (store.transact, RequestError, "transact() takes at least one operation"),
     "what is no write": (

@@ -227,17 +227,6 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
             "ReturnValues": "ALL_OLD",
         },
     ),
-    "update of nothing asks whether it exists": (
-        lambda s: views(s).update(page="p"),
-        {
-            "TableName": "shop",
-            "Key": VIEW_KEY,
-            "ConditionExpression": "attribute_exists(#0)",
-            **ON_FAILURE,
-            "ExpressionAttributeNames": {"#0": "pk"},
-            "ReturnValues": "ALL_NEW",
-        },
-    ),
     # ---- update, versioned
     "update, if_version": (
         lambda s: accounts(s).update(id="a").if_version(7).add(F(Account.balance), 5),
@@ -513,8 +502,8 @@ def test_params_are_the_same_every_time_and_nobody_elses(build: Build) -> None:
 def test_numbers_rise_by_one_and_start_where_the_table_says() -> None:
     table = Table("shop", [Account], version_start=1)
     assert accounts(store_of(table)).put(NEW).params()["Item"]["_v"] == {"N": "1"}
-    ignoring = accounts(store_of(table)).update(id="a").ignore_version().params()
-    assert ignoring["UpdateExpression"] == "SET #0 = if_not_exists(#0, :0) + :1, #1 = :2"
+    ignoring = accounts(store_of(table)).update(id="a").ignore_version().set(F(Account.balance), Decimal(5)).params()
+    assert ignoring["UpdateExpression"] == "SET #1 = :3, #0 = if_not_exists(#0, :0) + :1, #2 = :2"
     assert [ignoring["ExpressionAttributeValues"][name] for name in (":0", ":1")] == [{"N": "0"}, {"N": "1"}]
 
 

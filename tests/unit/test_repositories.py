@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dynamap import KeyValueError, RequestError, Table, connect, entity
+from dynamap import F, KeyValueError, RequestError, Table, connect, entity
 from tests.fakes import FakeClient, async_store_of, store_of
 
 
@@ -153,7 +153,10 @@ def wrong_key(*, order: str) -> None: ...
 def test_a_keyed_repository_takes_the_same() -> None:
     keyed: Any = store_of(Lines).of(Line, key=line_key)
     assert keyed.get(order="o", number=1).params()["Key"] == {"pk": {"S": "ORDER#o"}, "sk": {"S": "LINE#0001"}}
-    assert keyed.update(Line("o", 1)).params()["Key"] == keyed.delete(order="o", number=1).params()["Key"]
+    assert (
+        keyed.update(Line("o", 1)).set(F(Line.text), "x").params()["Key"]
+        == keyed.delete(order="o", number=1).params()["Key"]
+    )
     with pytest.raises(KeyValueError) as caught:
         keyed.get("o", 1)
     assert str(caught.value) == "Repository(Line in 'lines').get() takes key fields by name"

@@ -467,7 +467,9 @@ def test_a_leftover_with_version_0_is_replaced_too() -> None:
     assert world.run(leases(world.store).upsert(id="a").ignore_version().add(F(Lease.count), 2)).outcome.count == 2
     assert [call.operation for call in world.calls] == ["UpdateItem", "PutItem"]
     refused = World.of({**LEASE_LEFT, "revision": {"N": "0"}})
-    assert isinstance(refused.run(leases(refused.store).update(id="a").ignore_version()).error, ItemNotFound)
+    assert isinstance(
+        refused.run(leases(refused.store).update(id="a").ignore_version().set(F(Lease.count), 2)).error, ItemNotFound
+    )
     assert [call.operation for call in refused.calls] == ["UpdateItem"]
 
 

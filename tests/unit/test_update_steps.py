@@ -196,7 +196,9 @@ def test_steps_answer_copies() -> None:
     ):
         assert step is not start
         assert type(step) is type(start)
-    assert "UpdateExpression" not in start.params()
+        assert "UpdateExpression" in step.params()
+    with pytest.raises(RequestError, match="it changes nothing"):
+        start.params()
 
 
 WHAT = "update of Note id='n': "
