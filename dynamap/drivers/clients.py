@@ -26,6 +26,8 @@ __all__ = [
 
 _CONNECT_TIMEOUT = 1.0
 _READ_TIMEOUT = 5.0
+# servers for tests answer the scan of a large table slowly; to ask again would only keep them busy
+_LOCAL_READ_TIMEOUT = 60.0
 _POOL = 50
 
 
@@ -126,7 +128,7 @@ def client_arguments(options: ClientOptions, session: Any, config: type[Any]) ->
         "region_name": region,
         "config": config(
             connect_timeout=_CONNECT_TIMEOUT,
-            read_timeout=_READ_TIMEOUT,
+            read_timeout=_LOCAL_READ_TIMEOUT if options.is_local else _READ_TIMEOUT,
             max_pool_connections=_POOL,
             tcp_keepalive=True,
             retries={"mode": "standard", "total_max_attempts": 1},
@@ -160,7 +162,7 @@ PLACEHOLDERS = {"aws_access_key_id": "placeholder", "aws_secret_access_key": "pl
 
 
 def make_client(options: ClientOptions) -> Any:
-    """A botocore client with short timeouts and without retries of its own."""
+    """A botocore client with short timeouts, but for servers on this machine, and without retries of its own."""
     # botocore is loaded with the first client, not with dynamap
     config, sessions = import_module("botocore.config"), import_module("botocore.session")
     session = sessions.get_session()

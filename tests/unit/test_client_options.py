@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dynamap import RequestError, ServiceError, Table, connect, connect_async, entity
-from dynamap.drivers.clients import ClientOptions, is_loopback
+from dynamap.drivers.clients import ClientOptions, is_loopback, make_client
 
 
 @entity("PAGE", pk="PAGE#{id}", sk="PAGE")
@@ -42,6 +42,14 @@ def test_an_endpoint_from_the_environment_counts_too(name: str, monkeypatch: pyt
     monkeypatch.setenv(name, "http://127.0.0.1:8000")
     assert ClientOptions().is_local
     assert not ClientOptions(endpoint_url="https://dynamodb.eu-central-1.amazonaws.com").is_local
+
+
+@pytest.mark.parametrize(
+    ("url", "seconds"), [("http://127.0.0.1:9", 60.0), ("https://dynamodb.eu-central-1.amazonaws.com", 5.0)]
+)
+def test_a_server_on_this_machine_may_take_longer(url: str, seconds: float) -> None:
+    config = make_client(ClientOptions(url, "eu-central-1")).meta.config
+    assert (config.connect_timeout, config.read_timeout) == (1.0, seconds)
 
 
 @pytest.mark.parametrize("connected", [connect, connect_async], ids=["sync", "async"])
