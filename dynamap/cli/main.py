@@ -18,6 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for line in _answer(given):
             sys.stdout.write(f"{line}\n")
+        hint = _hint(given)
+        if hint is not None:
+            sys.stderr.write(f"dynamap: {hint}\n")
     except (ChangedFile, UnknownRecipe, OSError) as error:
         sys.stderr.write(f"dynamap: {error}\n")
         return 1
@@ -33,6 +36,11 @@ def _answer(given: argparse.Namespace) -> list[str]:
     if given.what == "show":
         return [recipe.module(asynchronous=given.asynchronous).read_text(encoding="utf-8").rstrip("\n")]
     return [str(path) for path in copy_recipe(recipe, given.target, asynchronous=given.asynchronous)]
+
+
+def _hint(given: argparse.Namespace) -> str | None:
+    """What else is needed for what was answered; not on standard output, which other programs may read."""
+    return "its test needs pytest-asyncio" if given.what == "copy" and given.asynchronous else None
 
 
 def _parser() -> argparse.ArgumentParser:

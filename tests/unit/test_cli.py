@@ -48,7 +48,8 @@ def test_a_copy_is_the_recipe_with_a_header(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, option: tuple[str, ...]
 ) -> None:
     target = tmp_path / "deep" / "down"
-    code, out, _ = run(capsys, "recipes", "copy", name, str(target), *option)
+    code, out, err = run(capsys, "recipes", "copy", name, str(target), *option)
+    assert err == ("dynamap: its test needs pytest-asyncio\n" if option else "")
     written = [target / f"{name}.py", target / f"test_recipe_{name}.py"]
     assert (code, out.splitlines()) == (0, [str(path) for path in written])
     head, _, rest = written[0].read_text(encoding="utf-8").partition("\n")
