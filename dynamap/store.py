@@ -38,7 +38,7 @@ from dynamap.operations import (
 from dynamap.repository import KeyedRepository, Repository
 from dynamap.schema import check_table_name, create_params
 
-__all__ = ["Store", "connect", "connect_async", "intercepted"]
+__all__ = ["Store", "check_table", "connect", "connect_async", "intercepted", "runtime_of"]
 
 K = ParamSpec("K")
 M = TypeVar("M")
@@ -343,9 +343,10 @@ def connect(
     a new one in front, and leave the old one out when its cursors are no longer in use. A cursor older than
     *cursor_max_age*, in seconds, is refused. Needs the extra `cursors`.
     """
+    check_table(table)
     options = _options(client, endpoint_url, region_name)
     keys = cursor_keys(cursor_key, cursor_max_age)
-    return Store(table, prefix + table.name, _runtime(SyncDriver(options), clock, write_ids, on_call, keys))
+    return Store(table, prefix + table.name, runtime_of(SyncDriver(options), clock, write_ids, on_call, keys))
 
 
 def connect_async(
@@ -367,9 +368,10 @@ def connect_async(
     It belongs to the event loop that uses it first, and is a RequestError in another one, until it is closed; then it
     can be used again, in any loop.
     """
+    check_table(table)
     options = _options(client, endpoint_url, region_name)
     keys = cursor_keys(cursor_key, cursor_max_age)
-    return Store(table, prefix + table.name, _runtime(AsyncDriver(options), clock, write_ids, on_call, keys))
+    return Store(table, prefix + table.name, runtime_of(AsyncDriver(options), clock, write_ids, on_call, keys))
 
 
 def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> Any:
@@ -381,13 +383,24 @@ def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> 
     return client
 
 
-def _runtime(
+def check_table(table: Table) -> None:
+    """Raise RequestError for what is no Table, such as a class or a name."""
+    given: Any = table
+    if isinstance(given, Table):
+        return
+    got = f"the class {given.__qualname__}" if isinstance(given, type) else type(given).__name__
+    msg = f"a store is of a Table, which names the classes in it, such as Table('books', [Book]); got {got}"
+    raise RequestError(msg)
+
+
+def runtime_of(
     driver: SyncDriver | AsyncDriver,
     clock: Callable[[], float] | None,
     write_ids: Callable[[], str] | None,
     on_call: Callable[[CallInfo], object] | None,
     keys: CursorKeys | None,
 ) -> Runtime:
+    """What operations run with. Raises RequestError for a listener that cannot be called."""
     listener: Any = on_call
     if listener is not None and (not callable(listener) or inspect.iscoroutinefunction(listener)):
         kind = "a function that must be awaited" if callable(listener) else type(listener).__name__

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,10 +12,10 @@ from dynamap.drivers.interceptor import Interceptor
 from dynamap.errors import RequestError
 from dynamap.markers import Async, Sync
 from dynamap.model import Table
-from dynamap.operations import Runtime
+from dynamap.operations import CallInfo, cursor_keys
 from dynamap.plan import Call, Reply
 from dynamap.schema import create_params
-from dynamap.store import Store
+from dynamap.store import Store, check_table, runtime_of
 from dynamap.testing.memory.engine import MemoryEngine
 
 __all__ = ["EngineDriver", "memory_store", "memory_store_async"]
@@ -78,10 +77,13 @@ def memory_store(
     engine: MemoryEngine | None = None,
     clock: Callable[[], float] = time.time,
     write_ids: Callable[[], str] | None = None,
+    on_call: Callable[[CallInfo], object] | None = None,
+    cursor_key: bytes | Sequence[bytes] | None = None,
+    cursor_max_age: float | None = None,
 ) -> Store[Sync]:
     """A store over a table in memory, which is there at once: no client, no server, microseconds for each call.
 
-    Pass an *engine* to let several stores, of both modes too, see the same tables. *clock* and *write_ids* are those of
+    Pass an *engine* to let several stores, of both modes too, see the same tables. The other arguments are those of
     `connect`.
 
     >>> from dynamap import Table, entity
@@ -92,8 +94,10 @@ def memory_store(
     >>> notes.put(Note("a")).send()
     Note(id='a')
     """
-    made = _with_table(engine, table)
-    return Store(table, table.name, Runtime(EngineDriver(made.answer), clock, write_ids or _new_write_id))
+    check_table(table)
+    keys = cursor_keys(cursor_key, cursor_max_age)
+    driver = EngineDriver(_with_table(engine, table).answer)
+    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys))
 
 
 def memory_store_async(
@@ -103,10 +107,15 @@ def memory_store_async(
     engine: MemoryEngine | None = None,
     clock: Callable[[], float] = time.time,
     write_ids: Callable[[], str] | None = None,
+    on_call: Callable[[CallInfo], object] | None = None,
+    cursor_key: bytes | Sequence[bytes] | None = None,
+    cursor_max_age: float | None = None,
 ) -> Store[Async]:
     """The same for asyncio; the arguments are those of `memory_store`."""
-    made = _with_table(engine, table)
-    return Store(table, table.name, Runtime(AsyncEngineDriver(made.answer), clock, write_ids or _new_write_id))
+    check_table(table)
+    keys = cursor_keys(cursor_key, cursor_max_age)
+    driver = AsyncEngineDriver(_with_table(engine, table).answer)
+    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys))
 
 
 def _with_table(engine: MemoryEngine | None, table: Table) -> MemoryEngine:
@@ -114,7 +123,3 @@ def _with_table(engine: MemoryEngine | None, table: Table) -> MemoryEngine:
     if not made.has_table(table.name):
         made.answer(Call("CreateTable", create_params(table, table.name)))
     return made
-
-
-def _new_write_id() -> str:
-    return uuid.uuid4().hex
