@@ -106,3 +106,8 @@ class CallFailed(Exception):
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
+
+    @property
+    def origin(self) -> BaseException:
+        """What an error that is raised for it names as its cause: the client's own exception, where there is one."""
+        return self.__cause__ or self

@@ -55,7 +55,7 @@ def canceled_error(
         _failures=Failures(failures, tuple(operations)),
         _callers=callers and any(failure.reason is not None for failure in failures),
     )
-    error.__cause__ = canceled.__cause__ or canceled
+    error.__cause__ = canceled.origin
     error.__context__ = next((reason[UNREAD] for reason in reasons if UNREAD in reason), None)
     return error
 

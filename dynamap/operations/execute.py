@@ -115,18 +115,17 @@ class Execute(Operation[D, "list[dict[str, Any]]"]):
     def _write(self) -> Plan[list[dict[str, Any]]]:
         """A write is sent once: nothing says whether it may follow itself."""
         answer = yield from write(self._runtime, self._page(None), self._what, Repeat.NEVER)
-        cause = None if answer.cause is None else answer.cause.__cause__ or answer.cause
         if answer.condition_failed:
             if answer.cause is not None and answer.cause.code == "DuplicateItemException":
                 msg = f"{self._what}: there is an item already; nothing was written"
-                raise ItemAlreadyExists(msg) from cause
+                raise ItemAlreadyExists(msg) from answer.origin
             msg = f"{self._what}: the condition does not hold, or there is no such item; nothing was written"
-            raise ConditionFailed(msg) from cause
+            raise ConditionFailed(msg) from answer.origin
         if answer.reply is not None:
             return self._decoded(answer.reply, applied=True)
         if re.search(r"\bRETURNING\b", self._statement, re.IGNORECASE):
             msg = f"{self._what}: it was applied, but the answer with the value was lost: read the item"
-            raise OutcomeUnknown(msg, applied=True) from cause
+            raise OutcomeUnknown(msg, applied=True) from answer.origin
         return []
 
     def _decoded(self, reply: Reply, *, applied: bool = False) -> list[dict[str, Any]]:

@@ -62,13 +62,18 @@ class Answer:
         """Whether an attempt before the last one may have been applied."""
         return self.lost is not None
 
+    @property
+    def origin(self) -> BaseException | None:
+        """What an error that is raised for it names as its cause."""
+        return None if self.cause is None else self.cause.origin
+
 
 def others_quicker(what: str, lost: CallFailed | None) -> DynamapError:
     """The error of a write that is of several requests, between which others changed the item every time."""
     if lost is not None:
         msg = f"{what}: an answer was lost, and others kept the item busy: read it before you repeat it"
         unknown = OutcomeUnknown(msg)
-        unknown.__cause__ = lost.__cause__ or lost
+        unknown.__cause__ = lost.origin
         return unknown
     msg = f"{what}: other writers kept the item busy, nothing was written: send it again later"
     return TransactionConflict(msg)
@@ -203,7 +208,7 @@ class _Attempts:
         if self.lost is not None and self._done == "written":
             self.lose(self.lost)
         msg = f"{self._what}: the deadline is over, and nothing was {self._done}"
-        raise DeadlineExceeded(msg) from (None if self._last is None else self._last.__cause__ or self._last)
+        raise DeadlineExceeded(msg) from (None if self._last is None else self._last.origin)
 
     def succeeded(self) -> None:
         """Give back what the last repeat took."""
@@ -240,7 +245,6 @@ class _Attempts:
         self._note(failed, verdict)
         if self.lost is not None and self._done == "written":
             self.lose(self.lost)
-        cause = failed.__cause__ or failed
         error: DynamapError
         if verdict is Verdict.THROTTLED:
             msg = (
@@ -254,7 +258,7 @@ class _Attempts:
         else:
             msg = f"{self._what}: {failed.code}: {failed.message}"
             error = ServiceError(msg, code=failed.code, message=failed.message)
-        raise error from cause
+        raise error from failed.origin
 
     def lose(self, lost: CallFailed) -> NoReturn:
         """Raise OutcomeUnknown: this answer was lost, and there is no further attempt."""
@@ -263,4 +267,4 @@ class _Attempts:
             f"{self._what}: the answer was lost ({said}), so the write may or may not have been applied: "
             f"read the item before you repeat it"
         )
-        raise OutcomeUnknown(msg) from (lost.__cause__ or lost)
+        raise OutcomeUnknown(msg) from lost.origin

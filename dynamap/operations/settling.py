@@ -79,11 +79,11 @@ def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
                     f"{terms.what}: an answer was lost, and the item that is stored now does not tell whether the "
                     f"write was applied: read it before you repeat it"
                 )
-                raise OutcomeUnknown(msg) from _cause(answer)
+                raise OutcomeUnknown(msg) from answer.origin
             outcome = "an answer was lost before, so it may have been applied"
     settled = refusal(scope.entity, terms, unexpired(scope.entity, seen, terms.now), outcome, answer.unread)
     if settled.error is not None:
-        settled.error.__cause__ = _cause(answer)
+        settled.error.__cause__ = answer.origin
     return settled
 
 
@@ -121,11 +121,7 @@ def chained(answer: Answer) -> Generator[None, None, None]:
     try:
         yield
     except OutcomeUnknown as error:
-        raise error from _cause(answer)
-
-
-def _cause(answer: Answer) -> BaseException | None:
-    return None if answer.cause is None else answer.cause.__cause__ or answer.cause
+        raise error from answer.origin
 
 
 def is_zero(entity: Entity[Any], item: Mapping[str, Any]) -> bool:

@@ -91,11 +91,11 @@ class TransactGet(Operation[D, R_co]):
                 if reason_of(reason.get("Code")) is not None
             )
             msg = f"{self._what}: cancelled, nothing was read: {named or canceled.message}"
-            raise ServiceError(msg, code=canceled.code, message=canceled.message) from canceled.__cause__ or canceled
+            raise ServiceError(msg, code=canceled.code, message=canceled.message) from canceled.origin
         conflict = any(reason_of(reason.get("Code")) is Reason.CONFLICT for reason in canceled.reasons)
         code = "TransactionConflictException" if conflict else "ThrottlingException"
         passing = CallFailed(Reached.ANSWERED, code, canceled.message, canceled.status)
-        passing.__cause__ = canceled.__cause__ or canceled
+        passing.__cause__ = canceled.origin
         return passing
 
 

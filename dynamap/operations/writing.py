@@ -135,7 +135,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         code, message = reason.get("Code") or canceled.code, reason.get("Message") or canceled.message
         msg = f"{self._what}: {code}: {message}"
         error = TransactionConflict(msg) if only_contention([reason]) else ServiceError(msg, code=code, message=message)
-        raise error from canceled.__cause__ or canceled
+        raise error from canceled.origin
 
     def _transaction(self, moment: Moment, guard: Guard) -> Call:
         if self._answers_values:
