@@ -22,7 +22,6 @@ from dynamap.operations.batches import (
     MOST_PLACES,
     Given,
     Rounds,
-    Stop,
     annotate,
     check_model,
     check_time,
@@ -32,13 +31,13 @@ from dynamap.operations.batches import (
     reason,
     shown,
     then,
-    unless_stopped,
 )
 from dynamap.operations.index_keys import stored_item
 from dynamap.operations.item_key import ItemKey
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.sending import Repeat, write
-from dynamap.plan import Call, Item, Join, Plan, Spawn, Ticket
+from dynamap.operations.stopping import Stop, unless_stopped
+from dynamap.plan import Call, CallFailed, Item, Join, Plan, Spawn, Ticket
 
 __all__ = ["DeleteMany", "PutMany"]
 
@@ -119,7 +118,7 @@ class _Batch:
         repeat = self.repeat
         rounds = Rounds(runtime)
         left = chunk
-        lost = None
+        lost: CallFailed | None = None
         while True:
             try:
                 answer = yield from write(runtime, self.request(left), self.what, repeat, lost)
@@ -154,10 +153,10 @@ class _Batch:
             for inner in request.values()
         }
 
-    def _unreadable(self, cause: BaseException | None) -> OutcomeUnknown:
+    def _unreadable(self, cause: CallFailed | None) -> OutcomeUnknown:
         msg = f"{self.what}: it was answered, but the answer that says what was left undone cannot be read"
         error = OutcomeUnknown(msg)
-        error.__cause__ = cause if cause is None else cause.__cause__ or cause
+        error.__cause__ = None if cause is None else cause.origin
         return error
 
 

@@ -1,4 +1,4 @@
-"""What operations on many items share: what they are given, how often they ask again, and when they stop."""
+"""What operations on many items share: what they are given, how they name it, and how often they ask again."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from dynamap.errors import (
 )
 from dynamap.operations.base import Runtime, Scope
 from dynamap.operations.item_key import ItemKey
-from dynamap.plan import Item, Plan, Sleep
+from dynamap.plan import Item, Sleep
 
 __all__ = [
     "MOST_PLACES",
     "Given",
     "Rounds",
-    "Stop",
     "annotate",
     "check_model",
     "check_time",
@@ -34,11 +33,9 @@ __all__ = [
     "reason",
     "shown",
     "then",
-    "unless_stopped",
 ]
 
 M = TypeVar("M")
-R = TypeVar("R")
 T = TypeVar("T")
 
 # what may be read for one request: of one key over and over, no number of others would ever be there
@@ -231,36 +228,3 @@ def check_time(runtime: Runtime, what: str, done: str) -> None:
     if left is not None and left <= 0:
         msg = f"{what}: the deadline is over, and nothing was {done}"
         raise DeadlineExceeded(msg)
-
-
-# ---- stopping
-
-
-class Stop:
-    """Says to spawned plans that nobody waits for them any more."""
-
-    __slots__ = ("requested",)
-
-    def __init__(self) -> None:
-        self.requested = False
-
-
-def unless_stopped(plan: Plan[R], stop: Stop) -> Plan[R | None]:
-    """The plan, up to the command at which it is stopped; a call that is under way is not interrupted."""
-    reply: Any = None
-    error: Exception | None = None
-    try:
-        while not stop.requested:
-            try:
-                command = plan.send(reply) if error is None else plan.throw(error)
-            except StopIteration as end:
-                result: R = end.value
-                return result
-            reply = error = None
-            try:
-                reply = yield command
-            except Exception as raised:  # noqa: BLE001 - the plan decides
-                error = raised
-    finally:
-        plan.close()
-    return None

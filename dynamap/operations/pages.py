@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, final
 
 from dynamap.operations.base import Runtime
-from dynamap.operations.batches import Stop, unless_stopped
 from dynamap.operations.sending import read
+from dynamap.operations.stopping import Stop, unless_stopped
 from dynamap.plan import Call, Item, Join, Plan, Reply, Spawn, Ticket
 
 __all__ = ["Found", "Page", "PageSource", "Pager", "Source", "Watch", "binding_of"]

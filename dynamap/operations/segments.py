@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dynamap.codec import Wire
-from dynamap.operations.batches import Stop, unless_stopped
 from dynamap.operations.pages import Found, Pager
+from dynamap.operations.stopping import Stop, unless_stopped
 from dynamap.plan import Call, Item, Join, Plan, Spawn, Ticket
 
 __all__ = ["SegmentPager", "resumed", "start_of"]
