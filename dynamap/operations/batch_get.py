@@ -16,7 +16,6 @@ from dynamap.operations.batches import (
     MOST_PLACES,
     Given,
     Rounds,
-    Stop,
     check_time,
     identity_of,
     key_of,
@@ -24,11 +23,11 @@ from dynamap.operations.batches import (
     reason,
     shown,
     then,
-    unless_stopped,
 )
 from dynamap.operations.item_key import ItemKey
 from dynamap.operations.sending import read
 from dynamap.operations.settling import unexpired
+from dynamap.operations.stopping import Stop, unless_stopped
 from dynamap.operations.stream import Stream, gathered
 from dynamap.plan import Call, Emit, Item, Join, Plan, Spawn, Ticket
 
@@ -118,9 +117,6 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
             error.answered = tuple(found)
             raise
         return found
-
-    def _iterated(self) -> Any:
-        return self._runtime.driver.iterate(self._observed(self._emitting()))
 
     def _emitting(self) -> Plan[None]:
         stop = Stop()

@@ -38,6 +38,8 @@ class Ending(Series[D, R_co]):
     """A reading that answers something else than a list of its items."""
 
     _scope: Scope[Any]
+    _make_plan: Callable[[], Plan[R_co]]
+    _make_request: Callable[[Moment], Call | None]
 
     def __init__(
         self,
@@ -45,27 +47,21 @@ class Ending(Series[D, R_co]):
         plan: Callable[[], Plan[R_co]],
         first_request: Callable[[Moment], Call | None],
     ) -> None:
-        self.__dict__.update(_runtime=scope.runtime, _scope=scope, _ends=plan, _begins=first_request)
+        self.__dict__.update(_runtime=scope.runtime, _scope=scope, _make_plan=plan, _make_request=first_request)
 
     def _plan(self) -> Plan[R_co]:
-        plan: Plan[R_co] = self.__dict__["_ends"]()
-        return plan
+        return self._make_plan()
 
     def _first_request(self, moment: Moment) -> Call | None:
-        call: Call | None = self.__dict__["_begins"](moment)
-        return call
+        return self._make_request(moment)
 
 
 class Pages(Stream[D, M], Generic[D, M]):
     """A reading, page after page."""
 
-    def __init__(self, scope: Scope[Any], emitting: Callable[[], Generator[Any, Any, Any]]) -> None:
+    def __init__(self, scope: Scope[Any], plan: Callable[[], Generator[Any, Any, Any]]) -> None:
         self._scope = scope
-        self._emits = emitting
+        self._make_plan = plan
 
     def _emitting(self) -> Generator[Any, Any, Any]:
-        return self._emits()
-
-    def _iterated(self) -> Any:
-        runtime = self._scope.runtime
-        return runtime.driver.iterate(runtime.observed(self._emitting(), self._scope.subject))
+        return self._make_plan()

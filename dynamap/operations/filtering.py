@@ -9,7 +9,7 @@ from dynamap.errors import RequestError
 from dynamap.expressions import Compiler, Condition
 from dynamap.operations.targets import Target
 
-__all__ = ["Hiding", "check_filter", "check_whole", "hiding"]
+__all__ = ["Hiding", "check_filter", "check_whole", "hiding", "type_text"]
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,8 @@ class Hiding:
 def hiding(target: Target, filters: Sequence[Condition], compiler: Compiler, now: int | None) -> Hiding:
     """Leave out items of other types, what has expired at *now*, in epoch seconds, and what the filters exclude.
 
-    None leaves expired ones in.
-
-    No filter may name a key attribute: what stands in one is left out after it came.
+    Without *now* expired items stay in. The service lets no filter of a query name a key attribute: where the type or
+    the time of an item stands in one, it is looked at when the item has come.
     """
     entity, keys = target.entity, target.attributes
     texts: list[str] = []
@@ -41,8 +40,7 @@ def hiding(target: Target, filters: Sequence[Condition], compiler: Compiler, now
     elif discriminator is not None:
         name = compiler.name(discriminator)
         values = [compiler.value({"S": each}) for each in (entity.name, *entity.aliases)]
-        text = f"{name} = {values[0]}" if len(values) == 1 else f"{name} IN ({', '.join(values)})"
-        texts.append(f"({text} OR attribute_not_exists({name}))" if entity.untyped else text)
+        texts.append(type_text(name, values, untyped=entity.untyped))
     clock: str | None = None
     if now is not None and entity.ttl_attribute in keys:
         complete = False
@@ -51,6 +49,12 @@ def hiding(target: Target, filters: Sequence[Condition], compiler: Compiler, now
         # where no number stands nothing expires: NOT says so, and > would not
         texts.append(f"NOT {compiler.name(entity.ttl_attribute)} <= {clock}")
     return Hiding((*texts, *filters), clock, complete)
+
+
+def type_text(name: str, values: Sequence[str], *, untyped: bool) -> str:
+    """That the discriminator, whose placeholder is *name*, is one of these, or with *untyped* is not there."""
+    text = f"{name} = {values[0]}" if len(values) == 1 else f"{name} IN ({', '.join(values)})"
+    return f"({text} OR attribute_not_exists({name}))" if untyped else text
 
 
 def check_filter(target: Target, condition: Condition, what: str, *, keys_allowed: bool = False) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from dynamap.errors import RequestError
 from dynamap.expressions import Compiler, Condition
 from dynamap.model import Entity
-from dynamap.operations.filtering import Hiding, check_filter
+from dynamap.operations.filtering import Hiding, check_filter, type_text
 from dynamap.operations.targets import Target
 
 __all__ = ["JointFilter", "check_joint_filter"]
@@ -102,9 +102,7 @@ class JointFilter:
         """That an item is one of these types."""
         name = self._compiler.name(discriminator)
         values = [self._placeholder(each) for entity in entities for each in (entity.name, *entity.aliases)]
-        text = f"{name} = {values[0]}" if len(values) == 1 else f"{name} IN ({', '.join(values)})"
-        untyped = any(entity.untyped for entity in entities)
-        return f"({text} OR attribute_not_exists({name}))" if untyped else text
+        return type_text(name, values, untyped=any(entity.untyped for entity in entities))
 
     def _placeholder(self, name: str) -> str:
         if name not in self._placeholders:

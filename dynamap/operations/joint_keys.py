@@ -13,7 +13,7 @@ from dynamap.expressions.compiler import order
 from dynamap.expressions.nodes import BeginsWith, Between, Compare
 from dynamap.model.key_text import after_prefix
 from dynamap.model.keys import KeyPart, TemplateKey
-from dynamap.operations.key_conditions import Bound, KeyComparison, Selection, bound_of, select
+from dynamap.operations.key_conditions import Bound, KeyComparison, Selection, bound_of, compared, select
 from dynamap.operations.targets import Target
 
 __all__ = ["JointSelection", "bounds_of", "select_jointly"]
@@ -81,7 +81,7 @@ def bounds_of(
     """
     given: Any = condition
     node = given.node if isinstance(given, KeyCondition) else None
-    reference = _reference(node)
+    reference = compared(node)
     if not isinstance(reference, Field):
         # whatever it is, it is refused as a query of one type refuses it
         return tuple(bound_of(target, _own_values(target, values), condition) for target in targets)
@@ -188,14 +188,6 @@ def _check_places(first: Target, targets: Sequence[Target], values: Mapping[str,
                 f"filter()"
             )
             raise RequestError(msg)
-
-
-def _reference(node: object) -> object:
-    if isinstance(node, Compare):
-        return node.left
-    if isinstance(node, Between):
-        return node.operand
-    return node.field if isinstance(node, BeginsWith) else None
 
 
 def _about(node: object, field: Field[Any]) -> Any:

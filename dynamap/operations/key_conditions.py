@@ -18,7 +18,7 @@ from dynamap.model.keys import ConstantKey, FieldKey, KeyPart, TemplateKey
 from dynamap.model.templates import KeyRange, Operation
 from dynamap.operations.targets import Target
 
-__all__ = ["Bound", "KeyComparison", "Selection", "bound_of", "select"]
+__all__ = ["Bound", "KeyComparison", "Selection", "bound_of", "compared", "select"]
 
 Sign = Literal["eq", "lt", "le", "gt", "ge", "between", "begins_with"]
 
@@ -105,8 +105,7 @@ def bound_of(target: Target, values: Mapping[str, Any], condition: KeyCondition)
             f"got {type(given).__name__}: use filter() for other conditions"
         )
         raise RequestError(msg)
-    reference = node.left if isinstance(node, Compare) else node.operand if isinstance(node, Between) else node.field
-    field = _field_of(target, reference)
+    field = _field_of(target, compared(node))
     _check_is_next(target, values, field)
     if isinstance(node, Compare):
         return Bound(field, _OPERATIONS[node.operator], _operand(target, field, node.right))
@@ -114,6 +113,15 @@ def bound_of(target: Target, values: Mapping[str, Any], condition: KeyCondition)
         low, high = (_operand(target, field, each) for each in (node.low, node.high))
         return Bound(field, "between", low, high)
     return Bound(field, "begins_with", _operand(target, field, node.prefix))
+
+
+def compared(node: object) -> object:
+    """What a comparison that may be a range is about; None for any other node."""
+    if isinstance(node, Compare):
+        return node.left
+    if isinstance(node, Between):
+        return node.operand
+    return node.field if isinstance(node, BeginsWith) else None
 
 
 def _field_of(target: Target, reference: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar, overload
+from typing import Any, NoReturn, TypeVar, overload
 
 from typing_extensions import Self
 
@@ -78,7 +78,7 @@ class Query(Reading[D, M]):
             msg = f"{self._what}: the items of a table are whole: leave out hydrate(), which is for indexes"
             raise RequestError(msg)
         if self._projection is not None:
-            raise RequestError(self._both())
+            self._refuse_both()
         return self._copy(_hydrated=True)
 
     @overload
@@ -107,11 +107,12 @@ class Query(Reading[D, M]):
         no field of the entity or not in a global index, or a class that does not fit.
         """
         if self._hydrated:
-            raise RequestError(self._both())
+            self._refuse_both()
         return self._copy(_projection=Projection.of(self._scope.entity, what, index=self._target.index))
 
-    def _both(self) -> str:
-        return f"{self._what}: hydrate() reads whole items, project() parts of them: leave one out"
+    def _refuse_both(self) -> NoReturn:
+        msg = f"{self._what}: hydrate() reads whole items, project() parts of them: leave one out"
+        raise RequestError(msg)
 
     def _decoded(self, items: list[Item]) -> Plan[list[M]]:
         if not self._hydrated:

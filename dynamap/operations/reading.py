@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
 
@@ -17,30 +17,19 @@ from dynamap.operations.cursors import CursorKeys
 from dynamap.operations.endings import Ending, Pages, Series
 from dynamap.operations.filtering import Hiding, check_filter, check_whole, hiding
 from dynamap.operations.pages import Found, Page, Pager, PageSource, Source, binding_of
+from dynamap.operations.projection import Projection
 from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import Stream, gathered
 from dynamap.operations.targets import Target
 from dynamap.plan import Call, Emit, Item, Plan
 
-__all__ = ["Projecting", "Reading"]
+__all__ = ["Reading"]
 
 M = TypeVar("M")
 R = TypeVar("R")
 
 # a page of keys alone may hold thousands, each of which stands for an item of up to 400 KB
 _MOST_AT_ONCE = 400
-
-
-class Projecting(Protocol):
-    """What makes something else of items than whole entities."""
-
-    def text(self, compiler: Compiler, keys: Sequence[str], /) -> str | None:
-        """The ProjectionExpression, with these key attributes in any case; None where all attributes are read."""
-        ...
-
-    def decode(self, item: Item, /) -> Any:
-        """What is answered for an item."""
-        ...
 
 
 class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
@@ -62,7 +51,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
     _whole_consistent: bool
     _ahead: bool
     _hydrated: bool
-    _projection: Projecting | None
+    _projection: Projection | None
 
     def _begin(self, scope: Scope[Any], target: Target, values: dict[str, Any], what: str) -> None:
         self.__dict__.update(
@@ -151,9 +140,6 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         yield from gathered(self._emitting(), found)
         return found
 
-    def _iterated(self) -> Any:
-        return self._runtime.driver.iterate(self._observed(self._emitting()))
-
     def _emitting(self) -> Generator[Any, Any, Any]:
         source = self._source(self._runtime.moment())
         if source is None:
@@ -236,10 +222,8 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
     def pages(self) -> Stream[D, Page[M]]:
         """Page after page as they come; `limit` bounds the items of all together.
 
-        None is empty, but for a last one where `max_pages` ended a search that had found nothing more: from its `next`
-        it can go on.
-
-        Their `next` is None throughout if `connect()` had no `cursor_key=`.
+        Each page has items, except a last one where `max_pages` ended a search that had found nothing more: from its
+        `next` the search can go on. Without `connect(cursor_key=...)` the `next` of every page is None.
         """
         return Pages(self._scope, self._emitting_pages)
 

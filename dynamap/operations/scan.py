@@ -63,12 +63,7 @@ class Scan(Reading[D, M]):
 
         Unlike that of a query it may name keys.
         """
-        given: Any = condition
-        if not isinstance(given, Condition):
-            msg = f"{self._what}: filter() takes a Condition, such as F(X.count).ge(1); got {type(given).__name__}"
-            raise RequestError(msg)
-        check_filter(self._target, given, self._what, keys_allowed=True)
-        return self._copy(_filters=(*self._filters, condition))
+        return super().filter(condition)
 
     def segments(self, n: int, /) -> Self:
         """Read so many parts of the table at once, each in a thread or task of its own; from 1 to 1,000,000.
@@ -158,6 +153,9 @@ class Scan(Reading[D, M]):
         if self._segments > 1:
             params["TotalSegments"] = self._segments
         return self._completed("Scan", params, Compiler(self._scope.entity), moment, counting=counting)
+
+    def _check_filter(self, condition: Condition) -> None:
+        check_filter(self._target, condition, self._what, keys_allowed=True)
 
     def _pager(self, source: Source, start: Item | None = None, *, ahead: bool = False) -> PageSource:
         watch = None

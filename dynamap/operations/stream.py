@@ -7,6 +7,7 @@ from contextlib import aclosing, closing
 from typing import Any, Generic, TypeVar, cast
 
 from dynamap.markers import Async, D, Sync
+from dynamap.operations.base import Scope
 from dynamap.plan import Emit, Plan
 
 __all__ = ["Stream", "gathered"]
@@ -22,13 +23,16 @@ class Stream(Generic[D, M]):
     left early ends what is under way.
     """
 
+    _scope: Scope[Any]
+
     def _emitting(self) -> Generator[Any, Any, Any]:
         """The plan that emits what is iterated."""
         raise NotImplementedError
 
     def _iterated(self) -> Any:
         """What the driver makes of the plan: a generator in one mode, an asynchronous one in the other."""
-        raise NotImplementedError
+        runtime = self._scope.runtime
+        return runtime.driver.iterate(runtime.observed(self._emitting(), self._scope.subject))
 
     def __iter__(self: Stream[Sync, M]) -> Iterator[M]:
         steps: object = self._iterated()
