@@ -35,13 +35,13 @@ class Recipe:
 
     def module(self, *, asynchronous: bool) -> Path:
         """The recipe itself."""
-        return self._folder(asynchronous) / f"{self.name}.py"
+        return self._folder(asynchronous=asynchronous) / f"{self.name}.py"
 
     def test(self, *, asynchronous: bool) -> Path:
         """The test that goes along."""
-        return self._folder(asynchronous) / "tests" / f"test_recipe_{self.name}.py"
+        return self._folder(asynchronous=asynchronous) / "tests" / f"test_recipe_{self.name}.py"
 
-    def _folder(self, asynchronous: bool) -> Path:  # noqa: FBT001 - only the two above call it
+    def _folder(self, *, asynchronous: bool) -> Path:
         return self.place / "aio" if asynchronous else self.place
 
 
