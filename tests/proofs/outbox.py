@@ -190,7 +190,7 @@ def handing_over(recipe: ModuleType, stage: Stage) -> StagedBench:
     @bench.client(count=2, restarts=1)
     async def relay(store: Store[Async]) -> None:
         broker = Broker(ledger)
-        broker.relay = recipe.Relay(store, broker, attempts=1000, lease=0.01, monotonic=bench.monotonic)
+        broker.relay = recipe.Relay(store, broker, attempts=1000, lease=0.014, monotonic=bench.monotonic)
         sweeps = 0
         while len(set(ledger.published)) < 2 and sweeps < MOST_SWEEPS:
             sweeps += 1
