@@ -249,6 +249,8 @@ class Compiler:
 
     def _membership(self, node: Membership, *, within: bool) -> str:
         operand = self._operand(node.operand)
+        if len(node.candidates) == 1 and isinstance(node.candidates[0], (list, tuple, set, frozenset)):
+            self._check_single(node.operand, node.candidates[0])
         absent = [each for each in node.candidates if self.reads_like_absent(node.operand, each)]
         present = [each for each in node.candidates if not self.reads_like_absent(node.operand, each)]
         if len(node.candidates) > MOST_IN:
@@ -263,6 +265,14 @@ class Compiler:
             texts.append(f"{operand} IN ({', '.join(candidates)})")
         text = " OR ".join(texts)
         return f"({text})" if within and len(texts) > 1 else text
+
+    def _check_single(self, operand: object, candidate: object) -> None:
+        """Raise EncodeError for all values of an is_in() as one."""
+        try:
+            self._operand_value(operand, candidate)
+        except EncodeError as error:
+            msg = f"{error}: is_in() takes the values one by one, as is_in(*values)"
+            raise EncodeError(msg, path=error.path) from error
 
     def _operand(self, operand: object) -> str:
         if isinstance(operand, Size):

@@ -368,6 +368,19 @@ REFUSED: list[tuple[Callable[[], Condition], type[Exception], str]] = [
         LimitExceeded,
         "X.n: is_in() takes up to 100 values; got 101",
     ),
+    (
+        lambda: F(X.n).is_in(unchecked([1, 2])),
+        EncodeError,
+        (
+            "X $.n: an int expected, got list; use int(value), or declare list: is_in() takes the values one by one, as "
+            "is_in(*values)"
+        ),
+    ),
+    (
+        lambda: F(X.text).is_in(unchecked(set())),
+        EncodeError,
+        "X $.text: a str expected, got set; use str(value): is_in() takes the values one by one, as is_in(*values)",
+    ),
 ]
 
 
