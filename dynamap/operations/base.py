@@ -20,7 +20,19 @@ from dynamap.operations.explain import explain
 from dynamap.operations.observing import CallInfo, observed
 from dynamap.plan import Call, Plan
 
-__all__ = ["Applied", "Attempt", "Builder", "Moment", "Operation", "Refused", "Runtime", "Scope", "Stores", "named"]
+__all__ = [
+    "Applied",
+    "Attempt",
+    "Builder",
+    "Moment",
+    "Operation",
+    "Refused",
+    "Runtime",
+    "Scope",
+    "Stores",
+    "key_text",
+    "named",
+]
 
 M = TypeVar("M")
 R = TypeVar("R")
@@ -152,8 +164,12 @@ class Scope(Generic[M]):
 
 def named(verb: str, scope: Scope[Any], values: Mapping[str, Any]) -> str:
     """What an operation is called in messages: its verb, the class, and the key fields."""
-    shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
-    return f"{verb} of {scope.entity.cls.__qualname__} {shown}".rstrip()
+    return f"{verb} of {scope.entity.cls.__qualname__} {key_text(values)}".rstrip()
+
+
+def key_text(values: Mapping[str, Any]) -> str:
+    """Key fields as messages show them."""
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 # ---- outcomes

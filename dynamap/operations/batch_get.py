@@ -15,11 +15,11 @@ from dynamap.operations.base import Moment, Operation, Scope
 from dynamap.operations.batches import (
     MOST_PLACES,
     Given,
+    Reader,
     Rounds,
     check_time,
     identity_of,
     key_of,
-    located,
     reason,
     shown,
     then,
@@ -249,39 +249,22 @@ class _Chunk:
     error: DynamapError | None = None
 
 
-class _Reader:
-    """Makes requests of what the iterable gives; *more* until it has ended, or raised the *error*."""
+class _Reader(Reader["tuple[Mapping[str, Any], Item]"]):
+    """Makes requests of the keys that the iterable gives."""
 
     def __init__(self, scope: Scope[Any], given: Iterator[Any], what: str) -> None:
+        super().__init__(given, what, "key")
         self._scope = scope
-        self._given = given
-        self._what = what
         self._known: dict[tuple[Any, ...], _Slot] = {}
-        self.more = True
-        self.error: Exception | None = None
-        self.count = 0
 
     def take(self) -> _Chunk:
         """The next request; without places if there is nothing left."""
         chunk = _Chunk()
         while len(chunk.slots) < MOST_KEYS and len(chunk.places) < MOST_PLACES:
-            try:
-                given = next(self._given)
-            except StopIteration:
-                self.more = False
+            made = self._next()
+            if made is None:
                 break
-            except Exception as error:  # noqa: BLE001 - raised in its place, after the answers before it
-                self._end(error)
-                break
-            try:
-                values, key = key_of(self._scope, given)
-            except DynamapError as error:
-                self._end(located(error, self._what, "key", self.count + 1))
-                break
-            except Exception as error:  # noqa: BLE001 - a caller's own encoder may raise anything
-                self._end(error)
-                break
-            self.count += 1
+            values, key = made
             identity = identity_of(self._scope, key)
             slot = self._known.get(identity)
             if slot is None:
@@ -294,6 +277,5 @@ class _Reader:
         for identity in chunk.slots:
             del self._known[identity]
 
-    def _end(self, error: Exception) -> None:
-        self.more = False
-        self.error = error
+    def _made(self, given: Any) -> tuple[Mapping[str, Any], Item]:
+        return key_of(self._scope, given)

@@ -21,13 +21,13 @@ from dynamap.operations.base import Moment, Operation, Scope
 from dynamap.operations.batches import (
     MOST_PLACES,
     Given,
+    Reader,
     Rounds,
     annotate,
     check_model,
     check_time,
     identity_of,
     key_of,
-    located,
     reason,
     shown,
     then,
@@ -269,18 +269,14 @@ def _as_base64(value: Any) -> str:
     return "=" * (4 * len(value) // 3 + 4)
 
 
-class _Reader:
-    """Makes requests of what the iterable gives; *more* until it has ended, or raised the *error*."""
+class _Reader(Reader[_Entry]):
+    """Makes requests of the items or keys that the iterable gives."""
 
     def __init__(self, batch: _Batch, given: Iterator[Any], moment: Moment) -> None:
+        super().__init__(given, batch.what, batch.noun)
         self._batch = batch
-        self._given = given
         self._moment = moment
         self._carried: _Entry | None = None
-        self._mistaken = False
-        self.more = True
-        self.error: Exception | None = None
-        self.count = 0
 
     def take(self) -> _Chunk:
         """The next request; empty if there is nothing left."""
@@ -304,34 +300,13 @@ class _Reader:
         self._moment = self._moment.restarted(self._batch.scope.runtime.clock())
         return chunk
 
-    def _next(self) -> _Entry | None:
-        batch = self._batch
-        if not self.more:
-            return None
-        try:
-            given = next(self._given)
-        except StopIteration:
-            self.more = False
-            return None
-        except Exception as error:  # noqa: BLE001 - passed on when what came before it is written
-            self._end(error)
-            return None
-        try:
-            entry = batch.entry(batch.scope, given, self.count + 1)
-        except DynamapError as error:
-            self._end(located(error, batch.what, batch.noun, self.count + 1))
-            self._mistaken = True
-            return None
-        except Exception as error:  # noqa: BLE001 - a caller's own encoder may raise anything
-            self._end(error)
-            return None
-        self.count += 1
-        return entry
+    def _made(self, given: Any) -> _Entry:
+        return self._batch.entry(self._batch.scope, given, self.count + 1)
 
     def error_after(self) -> Exception | None:
         """The error, which says what became of those before it; they are written by now."""
         error = self.error
-        if isinstance(error, DynamapError) and self._mistaken:
+        if isinstance(error, DynamapError) and self.mistaken:
             made = type(error)(f"{error} ({self._before()})", **error.__dict__)
             made.__cause__ = error.__cause__
             return made
@@ -346,10 +321,6 @@ class _Reader:
         if self.count == 1:
             return f"the {noun} before it was {done}"
         return f"the {self.count:,} {noun}s before it were {done}"
-
-    def _end(self, error: Exception) -> None:
-        self.more = False
-        self.error = error
 
 
 class _Sending:

@@ -16,20 +16,20 @@ from dynamap.errors import (
     Throttled,
     TransactionConflict,
 )
-from dynamap.operations.base import Runtime, Scope
+from dynamap.operations.base import Runtime, Scope, key_text
 from dynamap.operations.item_key import ItemKey
 from dynamap.plan import Item, Sleep
 
 __all__ = [
     "MOST_PLACES",
     "Given",
+    "Reader",
     "Rounds",
     "annotate",
     "check_model",
     "check_time",
     "identity_of",
     "key_of",
-    "located",
     "reason",
     "shown",
     "then",
@@ -101,6 +101,55 @@ class Given(Generic[T]):
             raise RequestError(msg)
 
 
+class Reader(Generic[T]):
+    """Makes something of each thing that an iterable gives; *more* until it has ended, or raised the *error*.
+
+    *what* and *noun* are the words of messages, *count* is how many were made. *mistaken* says that the error is about
+    the thing itself, so that its message names its place.
+    """
+
+    def __init__(self, given: Iterator[Any], what: str, noun: str) -> None:
+        self._given = given
+        self._what = what
+        self._noun = noun
+        self.more = True
+        self.error: Exception | None = None
+        self.mistaken = False
+        self.count = 0
+
+    def _made(self, given: Any) -> T:
+        """What is made of one thing. Raises what is wrong with it."""
+        raise NotImplementedError
+
+    def _next(self) -> T | None:
+        """The next one; None if there is none."""
+        if not self.more:
+            return None
+        try:
+            given = next(self._given)
+        except StopIteration:
+            self.more = False
+            return None
+        except Exception as error:  # noqa: BLE001 - raised in its turn, after what came before it
+            self._end(error)
+            return None
+        try:
+            made = self._made(given)
+        except DynamapError as error:
+            self.mistaken = True
+            self._end(_located(error, self._what, self._noun, self.count + 1))
+            return None
+        except Exception as error:  # noqa: BLE001 - a caller's own encoder may raise anything
+            self._end(error)
+            return None
+        self.count += 1
+        return made
+
+    def _end(self, error: Exception) -> None:
+        self.more = False
+        self.error = error
+
+
 def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
     """The key fields and the key that something stands for. Raises RequestError or KeyValueError."""
     entity = scope.entity
@@ -150,7 +199,7 @@ def identity_of(scope: Scope[Any], item: Mapping[str, Mapping[str, Any]]) -> tup
 
 def shown(values: Mapping[str, Any]) -> str:
     """A key in words."""
-    return ", ".join(f"{name}={value!r}" for name, value in values.items()) or "the only one"
+    return key_text(values) or "the only one"
 
 
 def reason(error: DynamapError) -> str:
@@ -171,7 +220,7 @@ def then(error: BaseException | None, noun: str) -> str:
     return "" if error is None else f"; the next {noun} raised {type(error).__name__}"
 
 
-def located(error: DynamapError, what: str, noun: str, position: int) -> DynamapError:
+def _located(error: DynamapError, what: str, noun: str, position: int) -> DynamapError:
     """The same error, with the place in the iterable that it is about."""
     made = type(error)(f"{what}, {noun} {position:,}: {error}", **error.__dict__)
     made.__cause__ = error
@@ -188,7 +237,7 @@ def annotate(error: BaseException, note: str) -> None:
 
 
 class Rounds:
-    """What the service leaves undone it is asked again, as long as it does some of it.
+    """Asks again for what the service leaves undone, as long as it does some of it.
 
     The pauses grow, and the bucket is drawn on, while nothing is done; every progress begins anew.
     """

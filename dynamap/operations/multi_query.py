@@ -13,7 +13,7 @@ from dynamap.errors import ItemDecodeError, RequestError
 from dynamap.expressions import Compiler, Condition, KeyCondition
 from dynamap.markers import D
 from dynamap.model import Entity
-from dynamap.operations.base import Moment, Operation, Scope
+from dynamap.operations.base import Moment, Operation, Scope, key_text
 from dynamap.operations.endings import Ending
 from dynamap.operations.filtering import Hiding
 from dynamap.operations.joint_filters import JointFilter, check_joint_filter
@@ -63,8 +63,7 @@ class MultiQuery(Reading[D, M], Generic[D, M, G]):
 
     def __init__(self, scope: JointScope, values: Mapping[str, object]) -> None:
         names = ", ".join(entity.cls.__qualname__ for entity in scope.entities)
-        shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
-        what = f"query of {names} {shown}".rstrip()
+        what = f"query of {names} {key_text(values)}".rstrip()
         for position, entity in enumerate(scope.entities):
             if entity in scope.entities[:position]:
                 msg = f"{what}: {entity.cls.__qualname__} is asked for twice: name each class once"
