@@ -117,7 +117,7 @@ class Capacity:
     def _add(self, operation: str, consumed: Sequence[Mapping[str, Any]]) -> None:
         with self._lock:
             for each in consumed:
-                units = float(each.get("CapacityUnits", 0.0))
+                units = _units(each)
                 self._total += units
                 _count(self._operations, operation, units)
                 if "TableName" in each:
@@ -125,7 +125,11 @@ class Capacity:
                 for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
                     indexes: Mapping[str, Mapping[str, Any]] = each.get(kind) or {}
                     for name, its in indexes.items():
-                        _count(self._indexes, name, float(its.get("CapacityUnits", 0.0)))
+                        _count(self._indexes, name, _units(its))
+
+
+def _units(consumed: Mapping[str, Any]) -> float:
+    return float(consumed.get("CapacityUnits", 0.0))
 
 
 def _count(units: dict[str, float], name: str, more: float) -> None:
@@ -302,7 +306,7 @@ class _Calls:
         consumed = _consumed(reply, call)
         for capacity in self._observing.capacities:
             capacity._add(call.operation, consumed)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        self._tell(call, sum(float(each.get("CapacityUnits", 0.0)) for each in consumed) if consumed else None)
+        self._tell(call, sum(map(_units, consumed)) if consumed else None)
 
     def end(self) -> None:
         """There is no further attempt of the last call."""
