@@ -148,14 +148,17 @@ def _checked(target: Target, values: Mapping[str, Any]) -> dict[str, Any]:
     fields = _fields(target.parts)
     for name in values:
         if name not in fields:
-            msg = f"{owner} has no field {name!r} in the key of {target.words}: that is {_listed(fields)}"
+            msg = (
+                f"{owner} has no field {name!r} in the key of {target.words}: that is {_listed(fields)}"
+                f"{_begun(target, [name])}"
+            )
             raise KeyValueError(msg)
     wanted = _fields(target.partition)
     missing = [name for name in wanted if name not in values]
     if missing:
         msg = (
             f"{owner}: query() of {target.words} is missing {' and '.join(missing)}: it takes the whole partition key, "
-            f"{_listed(wanted)}, and the first fields of the sort key or none"
+            f"{_listed(wanted)}, and the first fields of the sort key or none{_begun(target, list(values))}"
         )
         raise KeyValueError(msg)
     for name, value in values.items():
@@ -164,6 +167,15 @@ def _checked(target: Target, values: Mapping[str, Any]) -> dict[str, Any]:
             msg = f"{owner}.{name} is None: {remedy}"
             raise KeyValueError(msg)
     return target.entity.normalized(values)
+
+
+def _begun(target: Target, given: Sequence[str]) -> str:
+    """Which other index begins with one of the fields that were given, as the end of a message."""
+    for use in target.entity.indexes:
+        first = _fields(use.partition)[:1]
+        if first and first[0] in given and use.index != target.index:
+            return f"; the index {use.index.name!r} begins with {first[0]}: index({use.index.name!r}).query(...)"
+    return ""
 
 
 def _fields(parts: Sequence[KeyPart]) -> tuple[str, ...]:

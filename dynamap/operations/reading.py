@@ -117,13 +117,17 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         """Answer items whose time is over too, until DynamoDB has deleted them."""
         return self._copy(_expired_included=True)
 
-    def consistent(self) -> Self:
+    def strongly_consistent(self) -> Self:
         """Read what every write that was answered before has stored; costs twice as much.
 
         Raises RequestError on a global index, which is always read eventually.
         """
         self._target.check_consistent()
         return self._copy(_consistent=True, _whole_consistent=True)
+
+    def consistent(self) -> Self:
+        """The same as `strongly_consistent()`."""
+        return self.strongly_consistent()
 
     def eventually_consistent(self) -> Self:
         """Read what may be a little old, for half the price."""

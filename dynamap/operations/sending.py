@@ -257,6 +257,8 @@ class _Attempts:
             error = TransactionConflict(msg)
         else:
             msg = f"{self._what}: {failed.code}: {failed.message}"
+            if self._count > 1:
+                msg += f" (nothing was {self._done}, after {self._count} attempts)"
             error = ServiceError(msg, code=failed.code, message=failed.message)
         raise error from failed.origin
 

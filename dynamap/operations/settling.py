@@ -38,8 +38,8 @@ class Terms:
     *what* names it in messages, *existence* is what the caller asked of it: True for `if_exists`, False for
     `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted* says that the caller
     permits it to be applied more than once, *conditioned* that there are other conditions beside the guard. *assumed*
-    are the fields that must be as they were read, without which the keys of an index could not be computed. *now* is
-    the second up to which items have expired, as the request has it.
+    are the fields that must be as they were read, without which the keys of an index could not be computed, *given*
+    those that the caller said them to be. *now* is the second up to which items have expired, as the request has it.
     """
 
     what: str
@@ -52,6 +52,7 @@ class Terms:
     deletes: bool = False
     conditioned: bool = False
     assumed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    given: Mapping[str, Any] = field(default_factory=dict[str, Any])
     now: int | None = None
 
 
@@ -242,4 +243,7 @@ def _refusal(entity: Entity[Any], terms: Terms, seen: Item | None, outcome: str)
     if changed:
         why = f"{', '.join(changed)} is no longer as it was read, and part of an index"
         return settled(VersionConflict, why, _READ_AGAIN)
+    changed = [] if found is None else _changed(entity, terms.given, found)
+    if changed:
+        return settled(ConditionFailed, f"{', '.join(changed)} is not what given() said", callers=True)
     return settled(ConditionFailed, "the condition does not hold", callers=True)

@@ -71,6 +71,6 @@ class Target:
         if self.is_global:
             msg = (
                 f"{self.entity.cls.__qualname__}: {self.words} is global, and global indexes are read eventually only: "
-                f"leave out consistent(), or read the table"
+                f"leave out strongly_consistent(), or read the table"
             )
             raise RequestError(msg)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from builtins import set as Set  # the builder's own method is called set  # noqa: N812
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar, overload
@@ -26,10 +27,12 @@ from dynamap.expressions import (
 )
 from dynamap.expressions import Set as SetAction
 from dynamap.markers import D
+from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard
 from dynamap.operations.index_keys import KnownFields, assignments
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.replication import check_actions_hold
+from dynamap.operations.settling import Terms
 from dynamap.operations.updating import Updating
 from dynamap.plan import Call, Item
 
@@ -191,6 +194,9 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
 
     def _assumptions(self) -> Mapping[str, Any]:
         return self._given
+
+    def _terms(self, guard: Guard, moment: Moment) -> Terms:
+        return replace(super()._terms(guard, moment), given=self._given)
 
     def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
         del guard

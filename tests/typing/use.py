@@ -443,6 +443,7 @@ def queries(store: Store[Sync]) -> None:
     )
     assert_type(query, Query[Sync, Order])
     assert_type(query.consistent().eventually_consistent().include_expired().read_ahead(), Query[Sync, Order])
+    assert_type(query.strongly_consistent(), Query[Sync, Order])
     assert_type(query.send(), list[Order])
     assert_type(query.first().send(), Order | None)
     assert_type(query.one().send(), Order)

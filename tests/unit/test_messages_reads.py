@@ -51,6 +51,12 @@ class Visit:
     note: str | None = None
 
 
+@entity("BOOK", pk="BOOK#{id}", sk="BOOK", indexes=[Index("by-author", pk="AUTHOR#{author}", sk="{id}")], frozen=True)
+class Book:
+    id: str
+    author: str = ""
+
+
 @entity("SITE", pk="SITE#{site}", sk="SITE", version="revision", frozen=True)
 class Site:
     site: str
@@ -95,6 +101,7 @@ visits: Any = store.of(Visit)
 sites: Any = store.of(Site)
 by_page = visits.index("by_page")
 by_note = visits.index("by_note")
+books: Any = store_of(Table("library", [Book], indexes=[GlobalIndex("by-author")])).of(Book)
 query = visits.query(site="a")
 
 
@@ -123,6 +130,22 @@ QUERIES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
         lambda: visits.query(place="x"),
         KeyValueError,
         ("Visit has no field 'place' in the key of the table: that is site, day, page, no"),
+    ),
+    "of the field of an index": (
+        lambda: books.query(author="A"),
+        KeyValueError,
+        (
+            "Book has no field 'author' in the key of the table: that is id; the index 'by-author' begins with author: "
+            "index('by-author').query(...)"
+        ),
+    ),
+    "of a field of the sort key that begins an index": (
+        lambda: visits.query(page="x"),
+        KeyValueError,
+        (
+            "Visit: query() of the table is missing site: it takes the whole partition key, site, and the first fields "
+            "of the sort key or none; the index 'by_page' begins with page: index('by_page').query(...)"
+        ),
     ),
     "of half a partition key": (
         lambda: visits.query(day=1),
@@ -262,11 +285,11 @@ QUERIES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
         ),
     ),
     "strong reads of a global index": (
-        lambda: by_page.query(page="x").consistent(),
+        lambda: by_page.query(page="x").strongly_consistent(),
         RequestError,
         (
             "Visit: the index 'by_page' is global, and global indexes are read eventually only: leave out "
-            "consistent(), or read the table"
+            "strongly_consistent(), or read the table"
         ),
     ),
     "whole items of a table": (

@@ -127,9 +127,21 @@ def test_credentials_are_given_one_more_chance() -> None:
             TransactionConflict,
             "get of Note id='a': a transaction kept the item busy, nothing was read: send it again later",
         ),
-        (never_sent, ServiceError, "get of Note id='a': EndpointConnectionError: refused"),
-        (lost, ServiceError, "get of Note id='a': ConnectionClosedError: closed"),
-        (applied_but_unreadable, ServiceError, "get of Note id='a': DamagedReply: 12 bytes of 40 arrived"),
+        (
+            never_sent,
+            ServiceError,
+            "get of Note id='a': EndpointConnectionError: refused (nothing was read, after 10 attempts)",
+        ),
+        (
+            lost,
+            ServiceError,
+            "get of Note id='a': ConnectionClosedError: closed (nothing was read, after 10 attempts)",
+        ),
+        (
+            applied_but_unreadable,
+            ServiceError,
+            "get of Note id='a': DamagedReply: 12 bytes of 40 arrived (nothing was read, after 10 attempts)",
+        ),
     ],
 )
 def test_attempts_are_bounded(failure: Any, error: type[Exception], message: str) -> None:

@@ -148,6 +148,22 @@ FAILED_CONDITIONS: dict[str, tuple[Build, Any, type[DynamapError], str, Any, boo
         View("p", 5),
         True,
     ),
+    "what given() said": (
+        lambda a, v: v.update(page="p").add(F(View.count), 1).given(count=4),
+        view_item(5),
+        ConditionFailed,
+        "update of View page='p': count is not what given() said; nothing was written",
+        View("p", 5),
+        True,
+    ),
+    "the caller's condition beside what given() said": (
+        lambda a, v: v.update(page="p").add(F(View.count), 1).given(count=5).if_(F(View.count).lt(5)),
+        view_item(5),
+        ConditionFailed,
+        "update of View page='p': the condition does not hold; nothing was written",
+        View("p", 5),
+        True,
+    ),
     "the caller's condition on nothing": (
         lambda a, v: v.put(View("p")).if_(F(View.count).lt(5)),
         None,

@@ -170,7 +170,11 @@ def test_what_was_surely_not_applied_is_repeated_whatever_the_caller_says(step: 
             TransactionConflict,
             "put of View page='p': a transaction kept the item busy, nothing was written: send it again later",
         ),
-        (never_sent, ServiceError, "put of View page='p': EndpointConnectionError: refused"),
+        (
+            never_sent,
+            ServiceError,
+            "put of View page='p': EndpointConnectionError: refused (nothing was written, after 10 attempts)",
+        ),
     ],
 )
 def test_attempts_are_bounded(failure: Any, error: type[DynamapError], message: str) -> None:

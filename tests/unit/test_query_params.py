@@ -186,6 +186,10 @@ CASES: dict[str, tuple[Build, dict[str, Any]]] = {
         request(IN_ORDERS, NAMES, [C, "ORDERLINE#", "LINE"], filtering="#2 = :2"),
     ),
     "strongly on request": (
+        lambda s: s.of(Line).query(customer="c").strongly_consistent(),
+        request(IN_ORDERS, NAMES, [C, "ORDERLINE#", "LINE"], filtering="#2 = :2", **STRONG),
+    ),
+    "consistently on request": (
         lambda s: s.of(Line).query(customer="c").consistent(),
         request(IN_ORDERS, NAMES, [C, "ORDERLINE#", "LINE"], filtering="#2 = :2", **STRONG),
     ),
