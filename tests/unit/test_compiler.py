@@ -372,8 +372,8 @@ REFUSED: list[tuple[Callable[[], Condition], type[Exception], str]] = [
         lambda: F(X.n).is_in(unchecked([1, 2])),
         EncodeError,
         (
-            "X $.n: an int expected, got list; use int(value), or declare list: is_in() takes the values one by one, as "
-            "is_in(*values)"
+            "X $.n: an int expected, got list; use int(value), or declare list: is_in() takes the values one by one, "
+            "as is_in(*values)"
         ),
     ),
     (
