@@ -8,7 +8,7 @@ from examples.students.students import School, Students
 
 
 def main() -> None:
-    """Enrol, find, change, award; each step is asserted."""
+    """Enrol, find, change, award, delete, restore; each step is asserted."""
     with embedded() as endpoint_url, connect(School, endpoint_url=endpoint_url) as store:
         store.create_table()
         students = Students(store)
@@ -32,6 +32,15 @@ def main() -> None:
         for points in lessons:
             print("Awarded:", students.award(john.id, points).xp, "points")
         assert students.change(john.id, newsletter=False).xp == sum(lessons)
+
+        mary = students.delete(changed.id, by="head office")
+        print("Deleted:", mary.first_name, "by", mary.deleted_by)
+        assert students.find(mary.id) is None
+        assert students.find_by_email("mary@school.example") == []
+        restored = students.restore(mary.id)
+        print("Restored:", restored)
+        assert students.find_by_email("mary@school.example") == [restored]
+        assert (restored.deleted_at, restored.deleted_by) == (None, None)
 
         try:
             students.award("nobody", 10)

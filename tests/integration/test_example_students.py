@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dynamap import ItemNotFound, Store, Sync, connect
+from dynamap import ItemNotFound, Store, Sync, connect, evolve
 from dynamap.testing import Fault, FaultPlan
 from examples.students.students import School, Student, Students
 from tests.backends import Backend
@@ -163,6 +163,98 @@ def test_ids_that_look_like_keys_are_ids_like_others(store: Store[Sync]) -> None
     assert students.find("abcd") is None
 
 
+def test_who_is_deleted_is_hidden_and_comes_back_as_before(students: Students) -> None:
+    john = students.enrol("John", "", "family@school.example", newsletter=True)
+    mary = students.enrol("Mary", "Smith", "family@school.example")
+    deleted = students.delete(john.id, by="head office")
+    assert (deleted.id, deleted.first_name, deleted.deleted_by) == (john.id, "John", "head office")
+    assert deleted.deleted_at is not None
+    assert students.find(john.id) is None
+    assert students.find_by_email("FAMILY@school.example") == [mary]
+
+    restored = students.restore(john.id)
+    assert evolve(restored, revision=john.revision) == john
+    assert students.find(john.id) == restored
+    assert students.find_by_email("family@school.example") == [restored, mary]
+
+
+@pytest.mark.parametrize("name", ["", "0", "None"])
+def test_who_deletes_first_is_noted_whatever_the_name(students: Students, name: str) -> None:
+    student = students.enrol("John", "Smith", "john@school.example")
+    first = students.delete(student.id, by=name)
+    assert first.deleted_by == name
+    assert students.delete(student.id, by="another") == first
+    assert students.find(student.id) is None
+
+
+def test_who_is_not_deleted_is_restored_without_a_change(students: Students) -> None:
+    student = students.enrol("John", "Smith", "john@school.example")
+    assert students.restore(student.id) == student
+
+
+def test_who_was_never_there_is_neither_deleted_nor_restored(
+    students: Students, store: Store[Sync], backend: Backend, table_name: str
+) -> None:
+    with pytest.raises(ItemNotFound):
+        students.delete("nobody", by="head office")
+    with pytest.raises(ItemNotFound):
+        students.restore("nobody")
+    assert stored_items(store, backend, table_name) == 0
+
+
+def test_who_is_deleted_is_not_changed(students: Students) -> None:
+    student = students.enrol("John", "Smith", "john@school.example")
+    students.delete(student.id, by="head office")
+    with pytest.raises(ItemNotFound):
+        students.change(student.id, email="j.smith@school.example")
+    assert students.find_by_email("j.smith@school.example") == []
+    restored = students.restore(student.id)
+    assert (restored.email, restored.first_name) == ("john@school.example", "John")
+
+
+@NO_TRANSACTIONS
+def test_who_is_deleted_earns_no_points(students: Students) -> None:
+    student = students.enrol("John", "Smith", "john@school.example")
+    students.award(student.id, 5)
+    students.delete(student.id, by="head office")
+    with pytest.raises(ItemNotFound):
+        students.award(student.id, 10)
+    assert students.restore(student.id).xp == 5
+
+
+@NO_TRANSACTIONS
+def test_points_that_were_earned_before_a_deletion_are_there_after_it(students: Students) -> None:
+    student = students.enrol("John", "Smith", "john@school.example")
+
+    def award() -> int:
+        try:
+            students.award(student.id, 1)
+        except ItemNotFound:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(4) as pool:
+        earning = [pool.submit(award) for _ in range(12)]
+        pool.submit(students.delete, student.id, by="head office").result()
+        earned = sum(each.result() for each in earning)
+    assert students.find(student.id) is None
+    assert students.restore(student.id).xp == earned
+
+
+@pytest.mark.parametrize("fault", [Fault.DROP_BEFORE, Fault.DROP_AFTER])
+@pytest.mark.parametrize("call", [1, 2])
+def test_a_deletion_and_its_undoing_survive_lost_answers(
+    store: Store[Sync], students: Students, call: int, fault: Fault
+) -> None:
+    student = students.enrol("John", "Smith", "john@school.example")
+    deleted = Students(FaultPlan({call: fault}).over(store)).delete(student.id, by="head office")
+    assert deleted.deleted_by == "head office"
+    assert students.find(student.id) is None
+    restored = Students(FaultPlan({call: fault}).over(store)).restore(student.id)
+    assert evolve(restored, revision=student.revision) == student
+    assert students.find(student.id) == restored
+
+
 def test_the_story_runs_as_a_program() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "examples.students"],
@@ -175,4 +267,5 @@ def test_the_story_runs_as_a_program() -> None:
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "Awarded: 35 points" in done.stdout
+    assert "Deleted: Mary by head office" in done.stdout
     assert "Refused: update of Student id='nobody': there is no such item" in done.stdout
