@@ -249,7 +249,7 @@ class Compiler:
 
     def _membership(self, node: Membership, *, within: bool) -> str:
         operand = self._operand(node.operand)
-        if len(node.candidates) == 1 and isinstance(node.candidates[0], (list, tuple, set, frozenset)):
+        if len(node.candidates) == 1:
             self._check_single(node.operand, node.candidates[0])
         absent = [each for each in node.candidates if self.reads_like_absent(node.operand, each)]
         present = [each for each in node.candidates if not self.reads_like_absent(node.operand, each)]
@@ -268,6 +268,8 @@ class Compiler:
 
     def _check_single(self, operand: object, candidate: object) -> None:
         """Raise EncodeError for all values of an is_in() as one."""
+        if not _is_several(candidate):
+            return
         try:
             self._operand_value(operand, candidate)
         except EncodeError as error:
@@ -327,6 +329,10 @@ class Compiler:
         if operators > MOST_OPERATORS:
             msg = f"{owner}: the {what} has {operators} operators; DynamoDB takes {MOST_OPERATORS}: split the request"
             raise LimitExceeded(msg)
+
+
+def _is_several(value: object) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset))
 
 
 def is_operand(value: object) -> bool:

@@ -199,7 +199,9 @@ def _is_version_guard(terms: Terms) -> bool:
 
 
 def _changed(entity: Entity[Any], assumed: Mapping[str, Any], found: object) -> list[str]:
-    """The fields that are not as they were assumed to be."""
+    """The fields that are not as they were assumed to be; of nothing that was found none is another."""
+    if found is None:
+        return []
     now = entity.normalized({name: getattr(found, name) for name in assumed})
     return [name for name, value in entity.normalized(assumed).items() if now[name] != value]
 
@@ -239,11 +241,10 @@ def _refusal(entity: Entity[Any], terms: Terms, seen: Item | None, outcome: str)
         why = "there is no such item"
         error = ItemNotFound(f"{terms.what}: {why}; {outcome}", entity=entity.cls, key=terms.values)
         return Settled(error=error, callers=terms.existence is True, why=why)
-    changed = [] if found is None else _changed(entity, terms.assumed, found)
+    changed = _changed(entity, terms.assumed, found)
     if changed:
         why = f"{', '.join(changed)} is no longer as it was read, and part of an index"
         return settled(VersionConflict, why, _READ_AGAIN)
-    changed = [] if found is None else _changed(entity, terms.given, found)
-    if changed:
-        return settled(ConditionFailed, f"{', '.join(changed)} is not what given() said", callers=True)
-    return settled(ConditionFailed, "the condition does not hold", callers=True)
+    changed = _changed(entity, terms.given, found)
+    why = f"{', '.join(changed)} is not what given() said" if changed else "the condition does not hold"
+    return settled(ConditionFailed, why, callers=True)
