@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _NAMED = re.compile(r"<a\s+(?:id|name)=\"([^\"]+)\"")
 
 
+@cache
 def anchors(text: str) -> set[str]:
     """The names by which GitHub knows the headings of a page."""
     text = _FENCED.sub("", text)
