@@ -129,7 +129,7 @@ STEPS: list[Callable[[Any], Any]] = [
     lambda update: update.remove(F(Person.greeting)),
     lambda update: update.set_if_missing(F(Person.name), "x"),
     lambda update: update.set(F(Person.name), "x").if_(F(Person.name).not_exists()),
-    lambda update: update,
+    lambda update: update.set_fields({"name": "x"}),
 ]
 
 
