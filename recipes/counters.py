@@ -48,6 +48,7 @@ from dynamap import (
     entity,
     retry_on_conflict,
 )
+from dynamap import deadline as within
 
 __all__ = [
     "Contended",
@@ -74,8 +75,8 @@ RUNS = 30
 _UNKNOWN = 5
 
 
-class Contended(Exception):
-    """Other writers were quicker each time: the event is not counted; call again later."""
+class Contended(TransactionConflict):
+    """Other writers were quicker each time: the event is not counted; call again later, as a retry around it does."""
 
 
 class TooLate(Exception):
@@ -212,30 +213,37 @@ def count_by_marker(
 ) -> bool:
     """Count an event in the day of its own time *at*; False if it was counted before, perhaps by a lost attempt.
 
-    Raises TooLate for an event that is older than *horizon*, Contended within about *deadline* seconds, and
-    OutcomeUnknown after several lost answers. An id stands for one event: it is never used again with another time.
+    Raises TooLate for an event that is older than *horizon*, Contended, or DeadlineExceeded, after about *deadline*
+    seconds, and OutcomeUnknown after lost answers. An id stands for one event: it is never used again with another
+    time.
     """
 
-    @retry_on_conflict(attempts=RUNS, on=TRANSACTION, deadline=deadline)
+    @retry_on_conflict(attempts=RUNS, on=TRANSACTION)
     def run() -> bool:
         return _count(store, Marker(name, event_id, math.ceil(last_moment + MARGIN.total_seconds())), _day(at))
 
     last_moment = at.timestamp() + horizon.total_seconds()
-    unknown = 0
-    while True:
-        if clock() > last_moment:
-            msg = f"an event of {at:%Y-%m-%d} is too late to be counted in {name}"
-            raise TooLate(msg)
-        try:
-            return run()
-        except OutcomeUnknown:
-            # the marker tells the next run whether the event was counted
-            unknown += 1
-            if unknown > _UNKNOWN:
-                raise
-        except (TransactionCanceled, TransactionConflict) as error:
-            msg = f"the counter {name} is busy: the event is not counted"
-            raise Contended(msg) from error
+    unknown: list[OutcomeUnknown] = []
+    with within(deadline):
+        while True:
+            try:
+                if clock() > last_moment:
+                    msg = f"an event of {at:%Y-%m-%d} is too late to be counted in {name}"
+                    raise TooLate(msg)  # noqa: TRY301 - after a lost answer it is no answer
+                return run()
+            except OutcomeUnknown as error:
+                # the marker tells the next run whether the event was counted
+                unknown.append(error)
+                if len(unknown) > _UNKNOWN:
+                    raise
+            except Exception as error:
+                if unknown:
+                    # that the last run did nothing says nothing of the one before
+                    raise unknown[-1] from error
+                if not isinstance(error, (TransactionCanceled, TransactionConflict)) or error.conflict is None:
+                    raise
+                msg = f"the counter {name} is busy: the event is not counted"
+                raise Contended(msg) from error
 
 
 def _count(store: Store[Sync], marker: Marker, day: date) -> bool:
@@ -303,7 +311,11 @@ class ShardedCounter:
         """Add an amount at most once. Raises ItemNotFound before the first `grow`, OutcomeUnknown."""
         # a number that was read earlier is never too large
         self._known = self._known or self._count()
-        shard = self._shards.upsert(name=self._name, number=self._pick(self._known))
+        number = self._pick(self._known)
+        if not 0 <= number < self._known:
+            msg = f"pick= answers a number from 0 to {self._known - 1}, or no total would have it; got {number}"
+            raise ValueError(msg)
+        shard = self._shards.upsert(name=self._name, number=number)
         shard.add(F(Shard.value), amount).at_most_once().send()
 
     def total(self) -> int:

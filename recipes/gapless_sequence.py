@@ -39,6 +39,7 @@ from dynamap import (
     entity,
     retry_on_conflict,
 )
+from dynamap import deadline as within
 
 __all__ = ["Contended", "DocumentExists", "Issued", "NumberClaim", "Numbered", "issue"]
 
@@ -48,8 +49,8 @@ _UNKNOWN = 5
 M = TypeVar("M")
 
 
-class Contended(Exception):
-    """Other writers were quicker each time: nothing was issued; call again later."""
+class Contended(TransactionConflict):
+    """Other writers were quicker each time: nothing was issued; call again later, as a retry around the call does."""
 
 
 class DocumentExists(Exception):
@@ -87,26 +88,32 @@ def issue(
     """Give the business key the next number of the sequence, and store the document that *make* answers for it.
 
     The document is an entity of the store's table whose key comes from its number; *make* is called again with another
-    number after a conflict. Raises Contended, within about *deadline* seconds, DocumentExists, and OutcomeUnknown after
-    several lost answers: call it again then too.
+    number after a conflict. Raises Contended, or DeadlineExceeded, after about *deadline* seconds, DocumentExists,
+    whatever *make* raises, and OutcomeUnknown after lost answers: call it again then too.
     """
 
-    @retry_on_conflict(attempts=RUNS, on=TRANSACTION | CONDITION, deadline=deadline)
+    @retry_on_conflict(attempts=RUNS, on=TRANSACTION | CONDITION)
     def run() -> Issued[M]:
         return _issue(store, sequence, business_key, make)
 
-    unknown = 0
-    while True:
-        try:
-            return run()
-        except OutcomeUnknown:
-            # the claim tells the next run whether the number was issued
-            unknown += 1
-            if unknown > _UNKNOWN:
-                raise
-        except (TransactionCanceled, TransactionConflict) as error:
-            msg = f"the sequence {sequence} is busy: nothing was issued for {business_key}"
-            raise Contended(msg) from error
+    unknown: list[OutcomeUnknown] = []
+    with within(deadline):
+        while True:
+            try:
+                return run()
+            except OutcomeUnknown as error:
+                # the claim tells the next run whether the number was issued
+                unknown.append(error)
+                if len(unknown) > _UNKNOWN:
+                    raise
+            except Exception as error:
+                if unknown:
+                    # that the last run did nothing says nothing of the one before
+                    raise unknown[-1] from error
+                if not isinstance(error, (TransactionCanceled, TransactionConflict)) or error.conflict is None:
+                    raise
+                msg = f"the sequence {sequence} is busy: nothing was issued for {business_key}"
+                raise Contended(msg) from error
 
 
 def _issue(store: Store[Sync], sequence: str, business_key: str, make: Callable[[int], M]) -> Issued[M]:

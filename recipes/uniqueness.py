@@ -72,8 +72,8 @@ MOST_VALUES = 49
 LOST_RUNS = 5
 
 
-class Contended(Exception):
-    """Other writers were in the way each time: nothing was changed; call again later."""
+class Contended(TransactionConflict):
+    """Other writers were in the way each time: nothing was changed; call again later, as a retry around it does."""
 
 
 class ClaimsDamaged(Exception):
@@ -126,10 +126,14 @@ Takes: TypeAlias = "Mapping[tuple[str, str], Put[Sync, Claim]]"
 
 
 def claims_of(registrant: Registrant) -> Claims:
-    """The claims that a record needs, one for each value that it has. Raises ValueError for too many."""
+    """The claims that a record needs, one for each of its values. Raises ValueError for too many, or empty ones."""
     held = [("email", registrant.email), ("handle", registrant.handle)]
     held += [("phones", phone) for phone in sorted(registrant.phones)]
     values = [(field, normalise(value)) for field, value in held if value is not None]
+    for field, value in values:
+        if not value:
+            msg = f"{registrant.id}: {field} is empty, which nobody can have for their own; take None for no value"
+            raise ValueError(msg)
     if len(values) > MOST_VALUES:
         msg = f"{registrant.id} has {len(values)} unique values: more than {MOST_VALUES} cannot be exchanged at once"
         raise ValueError(msg)
@@ -140,23 +144,27 @@ def register(store: Store[Sync], registrant: Registrant) -> Done | Taken:
     """Store a new record and claim its values, or say which of them is taken.
 
     A repetition with the same `registration` is Done, with the record as it is stored by now. Raises Contended, and
-    OutcomeUnknown after several lost answers: call it again then too.
+    OutcomeUnknown after lost answers: call it again then too.
     """
     unknown: list[OutcomeUnknown] = []
     while True:
         try:
             with _or_contended(registrant.id):
-                return _register(store, registrant)
+                result = _register(store, registrant)
         except OutcomeUnknown as error:
             # the stored record tells the next run whether it is this registration's
             unknown.append(error)
             if len(unknown) > LOST_RUNS:
                 raise
-        except (Contended, DynamapError) as error:
+        except DynamapError as error:
             if unknown:
                 # that the last run did nothing says nothing of the one before
                 raise unknown[-1] from error
             raise
+        else:
+            if unknown and isinstance(result, Taken):
+                raise unknown[-1]
+            return result
 
 
 @retry_on_conflict(attempts=RUNS, on=VERSION | TRANSACTION | CONDITION)

@@ -49,6 +49,7 @@ from dynamap import (
     Reason,
     Store,
     TransactionCanceled,
+    TransactionConflict,
     Write,
     entity,
     evolve,
@@ -102,8 +103,8 @@ class LeaseLost(Exception):
     """The body ran, and another call had taken the key over meanwhile: its answer counts, not this one's."""
 
 
-class Contended(Exception):
-    """Other writers were in the way each time: nothing was done; call again later."""
+class Contended(TransactionConflict):
+    """Other writers were in the way each time: nothing was done; call again later, as a retry around the call does."""
 
 
 def fingerprint(request: object) -> str:
@@ -158,7 +159,7 @@ class IdempotentTransaction(Generic[A]):
 
         *effect* is called again after a conflict, so all it does must be in its writes. Raises PayloadMismatch,
         Contended, whatever *effect* raises, what the failed conditions of its writes are, and OutcomeUnknown after
-        several lost answers: call it again then too.
+        lost answers: call it again then too.
         """
         asked = fingerprint(request)
         unknown: list[OutcomeUnknown] = []
@@ -170,11 +171,11 @@ class IdempotentTransaction(Generic[A]):
                 unknown.append(error)
                 if len(unknown) > LOST_RUNS:
                     raise
-            except DynamapError as error:
+            except Exception as error:
                 if unknown:
                     # that the last run did nothing says nothing of the one before
                     raise unknown[-1] from error
-                if error.conflict is None or error.conflict is CONDITION:
+                if not isinstance(error, DynamapError) or error.conflict in {None, CONDITION}:
                     raise
                 msg = f"others were in the way each time: nothing was done for the key {key}"
                 raise Contended(msg) from error

@@ -83,3 +83,10 @@ def test_shards_add_up_while_their_number_grows() -> None:
     views.grow(4)
     ShardedCounter(store, "views", pick=lambda shards: shards - 1).add(-2)
     assert views.total() == Decimal(3)
+
+
+def test_a_shard_that_no_total_has_is_not_added_to() -> None:
+    counter = ShardedCounter(site(), "views", pick=lambda shards: shards)
+    counter.grow(2)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        counter.add()

@@ -62,3 +62,9 @@ def test_what_counts_as_the_same_value() -> None:
     assert normalise(" Zoe\u0308 ") == normalise("ZO\u00cb") == "zo\u00eb"
     assert normalise("Stra\u00dfe") == normalise("STRASSE")
     assert normalise("x\u00b2") != normalise("x2")
+
+
+@pytest.mark.parametrize(("email", "handle"), [("", None), (" ", None), ("ann@example.org", "")])
+def test_an_empty_value_is_nobodys(email: str, handle: str | None) -> None:
+    with pytest.raises(ValueError, match="is empty"):
+        register(members(), Registrant("ann", "form-1", email, handle))

@@ -85,3 +85,10 @@ async def test_shards_add_up_while_their_number_grows() -> None:
     await views.grow(4)
     await ShardedCounter(store, "views", pick=lambda shards: shards - 1).add(-2)
     assert await views.total() == Decimal(3)
+
+
+async def test_a_shard_that_no_total_has_is_not_added_to() -> None:
+    counter = ShardedCounter(site(), "views", pick=lambda shards: shards)
+    await counter.grow(2)
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        await counter.add()
