@@ -29,7 +29,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Generic, TypeVar
 
 from dynamap import (
-    CONDITION,
     TRANSACTION,
     VERSION,
     Async,
@@ -46,6 +45,7 @@ from dynamap import (
     TransactionCanceled,
     Update,
     UpdateItem,
+    VersionConflict,
     Write,
     entity,
     evolve,
@@ -172,9 +172,8 @@ class SoftRepository(Generic[M]):
         put = self._items.put(item).if_not_exists()
         try:
             return await self._send(put, self._claims.claim(item) if self._claims else ())
-        except (ItemAlreadyExists, TransactionCanceled) as error:
-            seen = error.item_for(put) if isinstance(error, TransactionCanceled) else error.seen
-            if isinstance(seen, SoftDeletable) and seen.deleted_at is not None:
+        except ItemAlreadyExists as error:
+            if isinstance(error.seen, SoftDeletable) and error.seen.deleted_at is not None:
                 msg = "a deleted item is in the place of the new one"
                 raise Deleted(msg) from error
             raise
@@ -191,7 +190,10 @@ class SoftRepository(Generic[M]):
         return await self._send(self._items.update(deleted).to(new), self._claims.claim(new) if self._claims else ())
 
     def update(self, item: M) -> UpdateItem[Async, M]:
-        """Change an item that was read: `.to(changed)`, or steps. Whoever deletes it meanwhile wins. Raises Deleted."""
+        """Change an item that was read: `.to(changed)`, or steps. Whoever deletes it meanwhile wins. Raises Deleted.
+
+        Claims stay as they are: to change a unique value, send this in a transaction with the claims of both values.
+        """
         if item.deleted_at is not None:
             msg = "a deleted item is not changed"
             raise Deleted(msg)
@@ -230,7 +232,7 @@ class SoftRepository(Generic[M]):
             raise ItemNotFound(msg, entity=self._model, key=key)
         return item
 
-    @retry_on_conflict(attempts=RUNS, on=VERSION | TRANSACTION | CONDITION)
+    @retry_on_conflict(attempts=RUNS, on=VERSION | TRANSACTION)
     async def _change(
         self,
         key: Mapping[str, object],
@@ -246,15 +248,18 @@ class SoftRepository(Generic[M]):
         return await self._send(write, claims(item) if claims else ())
 
     async def _send(self, write: Put[Async, M] | Rewrite[Async, M], claims: Sequence[Write[Async, object]]) -> M:
-        """Send it with the claims. Only where nothing else was in the way it is known that a claim was."""
+        """Send it with the claims, refused as it would be without. Only where it was not, a claim was in the way."""
         if not claims:
             return await write.send()
         try:
             return (await self._store.transact(write, *claims).send()).stored(write)
         except TransactionCanceled as error:
-            refused = [each for each in claims if error.reason_for(each) is Reason.CONDITION_FAILED]
-            reasons = {failure.reason for failure in error.failures}
-            if error.reason_for(write) is None and reasons <= {None, Reason.CONDITION_FAILED}:
+            if not {failure.reason for failure in error.failures} <= {None, Reason.CONDITION_FAILED}:
+                raise
+            if error.reason_for(write) is None:
+                refused = [each for each in claims if error.reason_for(each) is Reason.CONDITION_FAILED]
                 msg = f"a unique value of the {self._model.__name__} is not its own"
                 raise ClaimTaken(msg, refused[0]) from error
-            raise
+            is_new = isinstance(write, Put)
+            msg = f"the {self._model.__name__} {'is there already' if is_new else 'was changed by another writer'}"
+            raise (ItemAlreadyExists if is_new else VersionConflict)(msg, seen=error.item_for(write)) from error

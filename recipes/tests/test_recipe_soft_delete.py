@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dynamap import F, GlobalIndex, Index, Store, Sync, Table, entity, evolve
+from dynamap import F, GlobalIndex, Index, ItemAlreadyExists, Store, Sync, Table, VersionConflict, entity, evolve
 from dynamap.testing import memory_store
 from recipes.soft_delete import LIVE, Claims, ClaimTaken, Deleted, SoftDeletable, SoftRepository
 
@@ -94,3 +94,16 @@ def test_what_has_expired_is_gone() -> None:
     students.create(Student("s", "ada", "a@example.org"))
     students.delete(school="s", name="ada", by="bob", purge_after=timedelta(0))
     assert students.include_deleted().get(school="s", name="ada") is None
+
+
+def test_with_claims_it_is_refused_by_the_same_errors_as_without() -> None:
+    students = students_of(school())
+    ada = students.create(Student("eth", "ada", "ada@example.org"))
+    with pytest.raises(ItemAlreadyExists) as caught:
+        students.create(Student("eth", "ada", "other@example.org"))
+    assert caught.value.seen == ada
+    deleted = students.delete(school="eth", name="ada", by="bob")
+    assert deleted is not None
+    students.revive(deleted, ada)
+    with pytest.raises(VersionConflict):
+        students.revive(deleted, ada)

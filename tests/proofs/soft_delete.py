@@ -365,8 +365,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("claims: not taken", "put, self._claims.claim(item) if self._claims else ()", "put, ()", ("unique_values",)),
     Mutant(
         "claims: a lost race ends it",
-        "VERSION | TRANSACTION | CONDITION)",
-        "VERSION | TRANSACTION)",
+        "on=VERSION | TRANSACTION)",
+        "on=TRANSACTION)",
         ("unique_values",),
     ),
 )

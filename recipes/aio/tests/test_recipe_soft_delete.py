@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dynamap import Async, F, GlobalIndex, Index, Store, Table, entity, evolve
+from dynamap import Async, F, GlobalIndex, Index, ItemAlreadyExists, Store, Table, VersionConflict, entity, evolve
 from dynamap.testing import memory_store_async
 from recipes.aio.soft_delete import LIVE, Claims, ClaimTaken, Deleted, SoftDeletable, SoftRepository
 
@@ -96,3 +96,16 @@ async def test_what_has_expired_is_gone() -> None:
     await students.create(Student("s", "ada", "a@example.org"))
     await students.delete(school="s", name="ada", by="bob", purge_after=timedelta(0))
     assert await students.include_deleted().get(school="s", name="ada") is None
+
+
+async def test_with_claims_it_is_refused_by_the_same_errors_as_without() -> None:
+    students = students_of(school())
+    ada = await students.create(Student("eth", "ada", "ada@example.org"))
+    with pytest.raises(ItemAlreadyExists) as caught:
+        await students.create(Student("eth", "ada", "other@example.org"))
+    assert caught.value.seen == ada
+    deleted = await students.delete(school="eth", name="ada", by="bob")
+    assert deleted is not None
+    await students.revive(deleted, ada)
+    with pytest.raises(VersionConflict):
+        await students.revive(deleted, ada)
