@@ -25,6 +25,7 @@ Take another
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Callable
@@ -94,6 +95,9 @@ class Publisher(Protocol):
 
 def bucket_of(key: str, buckets: int = BUCKETS) -> int:
     """The bucket of an ordering key: the same in every process and release."""
+    if buckets < 1:
+        msg = f"there is at least one bucket; got {buckets}"
+        raise ValueError(msg)
     return int.from_bytes(sha256(key.encode()).digest()[:8], "big") % buckets
 
 
@@ -149,6 +153,9 @@ class Relay:
         lease: float = 30.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        if attempts < 1 or not 0 < lease < math.inf:
+            msg = f"a relay makes at least one attempt, with a lease of more than nothing; got {attempts}, {lease} s"
+            raise ValueError(msg)
         self._events = store.of(OutboxEvent)
         self._leases = store.of(OutboxLease)
         self._publisher = publisher

@@ -49,3 +49,14 @@ def test_money_moves_whole_or_not_at_all() -> None:
     assert (alice.balance, bob.balance) == (Decimal(2), Decimal(8))
     with pytest.raises(Insufficient):
         close(accounts, "bob")
+
+
+@pytest.mark.parametrize("amount", [Decimal(-8), Decimal(0)])
+def test_a_transfer_moves_more_than_nothing(amount: Decimal) -> None:
+    store = bank()
+    accounts = store.of(Account)
+    accounts.put(Account("alice", Decimal(10))).send()
+    accounts.put(Account("bob")).send()
+    with pytest.raises(ValueError, match="exchange source and target"):
+        transfer(store, amount, source="alice", target="bob")
+    assert (accounts.get(id="bob").required().send()).balance == Decimal(0)

@@ -88,3 +88,12 @@ def test_a_bucket_has_one_relay_until_it_is_released() -> None:
     assert not (second.sweep(bucket)).complete
     first.release(bucket)
     assert (second.sweep(bucket)).complete
+
+
+def test_numbers_that_make_no_sense_are_refused() -> None:
+    store = shop()
+    for attempts, lease in ((0, 30.0), (10, 0.0), (10, float("nan")), (10, float("inf"))):
+        with pytest.raises(ValueError, match="at least one attempt"):
+            Relay(store, Broker(), attempts=attempts, lease=lease)
+    with pytest.raises(ValueError, match="at least one bucket"):
+        record(store, "p1", 0, "", buckets=0)
