@@ -26,6 +26,7 @@ Take another
 from __future__ import annotations
 
 import math
+import os
 import time
 import uuid
 from collections.abc import Callable
@@ -162,7 +163,7 @@ class Relay:
         self._attempts = attempts
         self._seconds = lease
         self._monotonic = monotonic
-        self._name = uuid.uuid4().hex
+        self._name, self._process = uuid.uuid4().hex, os.getpid()
         self._held: dict[int, _Held] = {}
         self._watched: dict[int, tuple[int, float]] = {}
         self._stopped_at: dict[int, str] = {}
@@ -191,6 +192,7 @@ class Relay:
 
     def release(self, bucket: int) -> None:
         """Let another relay have the bucket at once, as a relay does before it ends."""
+        self._look_for_fork()
         held = self._held.pop(bucket, None)
         if held is not None:
             with suppress(VersionConflict, OutcomeUnknown):
@@ -253,8 +255,15 @@ class Relay:
 
     # ---- the lease
 
+    def _look_for_fork(self) -> None:
+        """Be another relay in another process: what was held is the parent's."""
+        if self._process != os.getpid():
+            self._name, self._process = uuid.uuid4().hex, os.getpid()
+            self._held.clear()
+
     def _hold(self, bucket: int) -> _Held | None:
         """The bucket's lease if it is, or can be made, this relay's."""
+        self._look_for_fork()
         held = self._held.get(bucket)
         if held is not None and self._monotonic() < held.until - self._seconds / 2:
             return held

@@ -99,3 +99,17 @@ async def test_numbers_that_make_no_sense_are_refused() -> None:
             Relay(store, Broker(), attempts=attempts, lease=lease)
     with pytest.raises(ValueError, match="at least one bucket"):
         record(store, "p1", 0, "", buckets=0)
+
+
+async def test_a_forked_process_does_not_hold_the_lease_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = shop()
+    broker = Broker()
+    relay = Relay(store, broker)
+    bucket = bucket_of("p1")
+    assert (await relay.sweep(bucket)).complete
+    await move(store, "p1", "paid")
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    assert not (await relay.sweep(bucket)).complete
+    await relay.release(bucket)
+    assert not (await Relay(store, broker).sweep(bucket)).complete
+    assert broker.taken == []
