@@ -87,9 +87,14 @@ async def truncate(
     if progress is not None:
         scan = scan.on_progress(progress)
     deleted = 0
+    at_the_end = False
     async for page in scan.pages():
+        if at_the_end and checkpoint is not None:
+            msg = "checkpoint= needs connect(cursor_key=...): without it there is no cursor to go on with"
+            raise ValueError(msg)
         await _delete(items, [item if keys is None else asdict(item) for item in page.items])
         deleted += len(page.items)
+        at_the_end = page.next is None
         if checkpoint is not None and page.next is not None:
             checkpoint(page.next)
     return deleted

@@ -71,3 +71,10 @@ async def test_nothing_goes_unless_the_table_is_named() -> None:
     with pytest.raises(NotConfirmed, match="'notes', but 'note' was confirmed"):
         await truncate(store.of(Draft), confirm="note")
     assert await store.of(Draft).scan().count().send() == COUNT
+
+
+async def test_a_checkpoint_that_would_never_come_is_refused() -> None:
+    store = await filled(MemoryEngine())
+    cursors: list[str] = []
+    with pytest.raises(ValueError, match="cursor_key"):
+        await truncate(store.of(Draft), confirm="notes", page_size=20, checkpoint=cursors.append)
