@@ -161,7 +161,7 @@ class IdempotentTransaction(Generic[A]):
         Contended, whatever *effect* raises, what the failed conditions of its writes are, and OutcomeUnknown after
         lost answers: call it again then too.
         """
-        asked = fingerprint(request)
+        asked = _checked_request(key, request)
         unknown: list[OutcomeUnknown] = []
         while True:
             try:
@@ -272,7 +272,7 @@ class IdempotentCall(Generic[A]):
         """
         now = self._clock()
         mine = self._record(
-            key, fingerprint(request), uuid.uuid4().hex, now + self._lease, math.ceil(now + self._horizon)
+            key, _checked_request(key, request), uuid.uuid4().hex, now + self._lease, math.ceil(now + self._horizon)
         )
         completed = await self._acquire(mine, now)
         if completed is not None:
@@ -331,6 +331,13 @@ def _is_held(mine: LeasedCall[A]) -> Condition:
 # ---- both
 
 
+def _checked_request(key: str, request: object) -> str:
+    if not key:
+        msg = "the key is empty: whoever sends none would get the answer of the first who did so"
+        raise ValueError(msg)
+    return fingerprint(request)
+
+
 def _check_request(key: str, stored: str, asked: str) -> None:
     if stored != asked:
         msg = f"the key {key} was used for another request: a new request takes a new key"
@@ -338,7 +345,7 @@ def _check_request(key: str, stored: str, asked: str) -> None:
 
 
 def _checked_horizon(horizon: float) -> float:
-    if not horizon >= SHORTEST_HORIZON:
+    if not SHORTEST_HORIZON <= horizon < math.inf:
         msg = f"a horizon is at least {SHORTEST_HORIZON:.0f} s, since requests may arrive minutes late; got {horizon} s"
         raise ValueError(msg)
     return horizon

@@ -44,3 +44,10 @@ def test_a_document_under_the_same_key_is_no_gap() -> None:
     with pytest.raises(DocumentExists):
         issue(store, "invoice", "a", partial(Invoice, order="a"))
     assert store.of(Numbered).get(sequence="invoice").send() is None
+
+
+def test_a_document_has_a_business_key() -> None:
+    store = books()
+    with pytest.raises(ValueError, match="business key is empty"):
+        issue(store, "invoice", "", Invoice)
+    assert store.of(Numbered).get(sequence="invoice").send() is None

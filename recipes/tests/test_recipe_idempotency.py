@@ -109,3 +109,10 @@ def test_a_horizon_is_longer_than_requests_may_be_late(store: Store[Sync]) -> No
         IdempotentTransaction(store, Answered[tuple[str, int]], horizon=599)
     with pytest.raises(ValueError, match="lease"):
         IdempotentCall(store, LeasedCall[str | None], lease=0)
+
+
+def test_who_sends_no_key_gets_nobodys_answer(store: Store[Sync]) -> None:
+    with pytest.raises(ValueError, match="key is empty"):
+        IdempotentTransaction(store, Answered[tuple[str, int]]).run("", "", lambda: pytest.fail("it was called"))
+    with pytest.raises(ValueError, match="key is empty"):
+        IdempotentCall(store, LeasedCall[str | None], lease=10).run("", "", lambda: pytest.fail("it was called"))

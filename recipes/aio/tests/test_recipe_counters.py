@@ -92,3 +92,9 @@ async def test_a_shard_that_no_total_has_is_not_added_to() -> None:
     await counter.grow(2)
     with pytest.raises(ValueError, match="from 0 to 1"):
         await counter.add()
+
+
+async def test_nothing_and_less_may_be_added() -> None:
+    counters = site().of(Counter)
+    answers = [await add(counters, "balance", amount) for amount in (0, -5, Decimal("-0.5"), 0, 5)]
+    assert answers == [0, -5, Decimal("-5.5"), Decimal("-5.5"), Decimal("-0.5")]

@@ -46,3 +46,10 @@ async def test_a_document_under_the_same_key_is_no_gap() -> None:
     with pytest.raises(DocumentExists):
         await issue(store, "invoice", "a", partial(Invoice, order="a"))
     assert await store.of(Numbered).get(sequence="invoice").send() is None
+
+
+async def test_a_document_has_a_business_key() -> None:
+    store = books()
+    with pytest.raises(ValueError, match="business key is empty"):
+        await issue(store, "invoice", "", Invoice)
+    assert await store.of(Numbered).get(sequence="invoice").send() is None

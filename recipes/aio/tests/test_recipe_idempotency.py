@@ -111,3 +111,10 @@ async def test_a_horizon_is_longer_than_requests_may_be_late(store: Store[Async]
         IdempotentTransaction(store, Answered[tuple[str, int]], horizon=599)
     with pytest.raises(ValueError, match="lease"):
         IdempotentCall(store, LeasedCall[str | None], lease=0)
+
+
+async def test_who_sends_no_key_gets_nobodys_answer(store: Store[Async]) -> None:
+    with pytest.raises(ValueError, match="key is empty"):
+        await IdempotentTransaction(store, Answered[tuple[str, int]]).run("", "", lambda: pytest.fail("it was called"))
+    with pytest.raises(ValueError, match="key is empty"):
+        await IdempotentCall(store, LeasedCall[str | None], lease=10).run("", "", lambda: pytest.fail("it was called"))
