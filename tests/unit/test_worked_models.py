@@ -88,7 +88,6 @@ def declare(document: Path, monkeypatch: pytest.MonkeyPatch) -> list[Model]:
         check(self, permitted)
         models.append(Model(self, frozenset(permitted)))
 
-    monkeypatch.setattr(Table, "_check_coincidence", recording)
     tree = ast.parse(source_of(document))
     expected = tables_in(tree)
     module = ModuleType(f"declarations of {document.name}")
@@ -97,7 +96,12 @@ def declare(document: Path, monkeypatch: pytest.MonkeyPatch) -> list[Model]:
     later = [node for node in declarations if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
     flags = __future__.annotations.compiler_flag if later else 0
     body = [node for node in declarations if node not in later]
+    imports: list[ast.stmt] = [node for node in body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    # first, so that tables of modules that are imported are not among those of the document
+    exec(compile(ast.Module(imports, []), str(document), "exec", flags, dont_inherit=True), vars(module))
+    monkeypatch.setattr(Table, "_check_coincidence", recording)
     exec(compile(ast.Module(body, []), str(document), "exec", flags, dont_inherit=True), vars(module))
+    monkeypatch.setattr(Table, "_check_coincidence", check)
     assert len(models) == expected, f"{document.name}: declare tables at its top level, so that their keys are tested"
     return models
 
