@@ -268,7 +268,10 @@ class Compiler:
 
     def _check_single(self, operand: object, candidate: object) -> None:
         """Raise EncodeError for all values of an is_in() as one."""
-        if not _is_several(candidate):
+        if not _is_several(candidate) or isinstance(operand, Size):
+            return
+        if not {"L", "SS", "NS", "BS"}.isdisjoint(self.resolve(operand).shape.wire_types):
+            # such a field may hold several values itself
             return
         try:
             self._operand_value(operand, candidate)

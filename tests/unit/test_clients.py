@@ -159,7 +159,7 @@ def test_placeholders_stand_for_credentials_on_this_machine_only(monkeypatch: py
 
 
 def test_clients_that_are_made_have_short_timeouts_and_no_retries() -> None:
-    driver = SyncDriver(ClientOptions("http://127.0.0.1:9", "us-east-1"))
+    driver = SyncDriver(ClientOptions("https://dynamodb.example.org", "us-east-1"))
     config = driver.client().meta.config
     assert (config.connect_timeout, config.read_timeout) == (1.0, 5.0)
     assert config.retries["total_max_attempts"] == 1

@@ -155,7 +155,8 @@ def test_adding_what_cannot_be_stored_is_refused() -> None:
     [
         (
             lambda s: F(s, lambda m: m.whole).is_in(set()),
-            "$.whole: an int expected, got set; use int(value), or declare set",
+            "$.whole: an int expected, got set; use int(value), or declare set: is_in() takes the values one by one, "
+            "as is_in(*values)",
         ),
         (
             lambda s: F(s, lambda m: m.whole).eq(set()),
