@@ -61,6 +61,7 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.model: dict[Key, Entity] = {}
         self.read: list[Entity] = []
+        self.looked_at: type[Any] = Doc
 
     @initialize(mode=st.sampled_from(MODES), items=st.lists(new_entities, max_size=10))
     def connected(self, mode: str, items: list[Entity]) -> None:
@@ -260,18 +261,18 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def nothing_else_is_stored(self) -> None:
         if hasattr(self, "store"):
-            found = self.wait(self.store.of(Tally).scan().consistent().send())
-            expected = [item for item in self.model.values() if isinstance(item, Tally)]
+            # one class after the other, each at every second step
+            self.looked_at = Doc if self.looked_at is Tally else Tally
+            found = self.wait(self.store.of(self.looked_at).scan().consistent().send())
+            expected = [item for item in self.model.values() if type(item) is self.looked_at]
             assert sorted(found, key=_everywhere) == sorted(expected, key=_everywhere)
 
     def teardown(self) -> None:
-        """Compare all once more, and leave an empty table to the next run."""
+        """Leave an empty table to the next run, however this one has ended."""
         mode, store = self.stores["sync"]
         for cls in (Doc, Tally):
             found = mode.wait(store.of(cls).scan().consistent().send())
             mode.wait(store.of(cls).delete_many(found, unversioned=True).send())
-            expected = [item for item in self.model.values() if type(item) is cls]
-            assert sorted(found, key=_everywhere) == sorted(expected, key=_everywhere)
 
     # ---- what the rules share
 
