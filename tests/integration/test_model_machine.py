@@ -34,6 +34,9 @@ from tests.model_machine import (
 )
 from tests.modes import MODES, Mode
 
+# aiohttp finds the body of a batch of large items long; nobody sees that but those who turn warnings into errors
+pytestmark = pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning")
+
 SECRET = bytes(range(32))
 RUNS = how_many(quick=6, deep=500)
 
