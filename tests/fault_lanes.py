@@ -340,7 +340,7 @@ class Lanes:
         def make(url: str) -> Store[Any]:
             if client == "made":
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr(clients, "_READ_TIMEOUT", read_timeout)
+                    patch.setattr(clients, "_LOCAL_READ_TIMEOUT", read_timeout)
                     store = mode.connect_url(table, url)
                     mode.wait(store._runtime.driver.client())
                 self._closers.append(lambda: mode.wait(store.close()))

@@ -180,7 +180,7 @@ def test_no_placeholder_is_left_over() -> None:
         orders.put(Order("n", "h")),
         orders.put(Order("n", "h")).if_not_exists(),
         orders.put(read),
-        orders.update(read),
+        orders.update(read).set(F(Order.key), 1),
         orders.update(read).remove(F(Order.status)),
         orders.delete(read),
         orders.delete(name="n", hash="h").ignore_version(),
