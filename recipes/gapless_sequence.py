@@ -91,8 +91,8 @@ def issue(
     number after a conflict. Raises Contended, or DeadlineExceeded, after about *deadline* seconds, DocumentExists,
     whatever *make* raises, and OutcomeUnknown after lost answers: call it again then too.
     """
-    if not business_key:
-        msg = "the business key is empty: all documents without one would be one document"
+    if not sequence or not business_key:
+        msg = "the sequence or the business key is empty: all documents without one would be one document"
         raise ValueError(msg)
 
     @retry_on_conflict(attempts=RUNS, on=TRANSACTION | CONDITION)

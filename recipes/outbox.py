@@ -52,6 +52,7 @@ from dynamap import (
 __all__ = ["BUCKETS", "OutboxEvent", "OutboxLease", "Publisher", "Relay", "Sweep", "bucket_of", "record"]
 
 BUCKETS = 16
+MOST_BUCKETS = 10_000
 _DRIFT = 0.05
 """By how much two clocks may differ in how fast they go."""
 
@@ -96,8 +97,8 @@ class Publisher(Protocol):
 
 def bucket_of(key: str, buckets: int = BUCKETS) -> int:
     """The bucket of an ordering key: the same in every process and release."""
-    if buckets < 1:
-        msg = f"there is at least one bucket; got {buckets}"
+    if isinstance(buckets, bool) or not 1 <= buckets <= MOST_BUCKETS:
+        msg = f"there are 1 to {MOST_BUCKETS} buckets; got {buckets}"
         raise ValueError(msg)
     return int.from_bytes(sha256(key.encode()).digest()[:8], "big") % buckets
 
@@ -109,7 +110,11 @@ def record(
 
     *sequence* is the version that the changed item was read with, 0 for one that is new; *part* tells several events of
     one change apart. An unpublished event with the same key and numbers cancels the transaction, as a version conflict.
+    Raises ValueError for an empty key, and for numbers below 0.
     """
+    if not key or sequence < 0 or part < 0:
+        msg = f"an event has a key, and a sequence and part from 0 on; got {key!r}, {sequence}, {part}"
+        raise ValueError(msg)
     event = OutboxEvent(
         bucket=bucket_of(key, buckets),
         key=key,
@@ -154,7 +159,7 @@ class Relay:
         lease: float = 30.0,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        if attempts < 1 or not 0 < lease < math.inf:
+        if isinstance(attempts, bool) or attempts < 1 or not 0 < lease < math.inf:
             msg = f"a relay makes at least one attempt, with a lease of more than nothing; got {attempts}, {lease} s"
             raise ValueError(msg)
         self._events = store.of(OutboxEvent)
@@ -174,6 +179,9 @@ class Relay:
         Call it for one bucket after the other, again at once while something is published, and after a pause when
         nothing is. Does nothing while another relay holds the bucket. Raises what dynamap's operations raise.
         """
+        if bucket < 0:
+            msg = f"buckets are counted from 0; got {bucket}"
+            raise ValueError(msg)
         swept = Sweep()
         held = self._hold(bucket)
         if held is None:

@@ -209,6 +209,9 @@ class SoftRepository(Generic[M]):
         One that is deleted stays as it is. After *purge_after* it has expired. Raises VersionConflict after 20 lost
         runs, OutcomeUnknown.
         """
+        if purge_after is not None and purge_after < timedelta():
+            msg = f"an item is purged after its deletion, not before; got {purge_after}"
+            raise ValueError(msg)
 
         def deleted(item: M) -> M:
             now = datetime.fromtimestamp(self._clock(), timezone.utc)

@@ -121,6 +121,9 @@ class Registrant:
     revision: int = 0
 
 
+FIELDS = ("email", "handle", "phones")
+"""The fields whose values are unique."""
+
 Claims: TypeAlias = "Mapping[tuple[str, str], Claim]"
 Takes: TypeAlias = "Mapping[tuple[str, str], Put[Sync, Claim]]"
 
@@ -144,8 +147,11 @@ def register(store: Store[Sync], registrant: Registrant) -> Done | Taken:
     """Store a new record and claim its values, or say which of them is taken.
 
     A repetition with the same `registration` is Done, with the record as it is stored by now. Raises Contended, and
-    OutcomeUnknown after lost answers: call it again then too.
+    OutcomeUnknown after lost answers: call it again then too. ValueError without an id or a registration.
     """
+    if not registrant.id or not registrant.registration:
+        msg = "a registrant has an id and a registration: without them, whoever comes first would be everybody"
+        raise ValueError(msg)
     unknown: list[OutcomeUnknown] = []
     while True:
         try:
@@ -248,7 +254,10 @@ def _delete(store: Store[Sync], id: str) -> Registrant | None:  # noqa: A002
 
 
 def find(store: Store[Sync], field: str, value: str) -> Registrant | None:
-    """The record that has this value, however it is written."""
+    """The record that has this value, however it is written. Raises ValueError for a field that is not unique."""
+    if field not in FIELDS:
+        msg = f"a record is found by {', '.join(FIELDS)}; got {field!r}"
+        raise ValueError(msg)
     claim = store.of(Claim).get(field=field, value=value).strongly_consistent().send()
     if claim is None:
         return None

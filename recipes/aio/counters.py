@@ -110,11 +110,15 @@ async def add(
     *when_lost* says what a lost answer does: with at_most_once it raises OutcomeUnknown, with at_least_once the
     addition is repeated, and may count twice.
     """
+    _check_given(name=name)
     value = F(Counter.value)
     addition = counters.upsert(name=name).add(value, amount).returning(value)
     if when_lost == "at_least_once":
         return await addition.at_least_once().send()
-    return await addition.at_most_once().send()
+    if when_lost == "at_most_once":
+        return await addition.at_most_once().send()
+    msg = f"when_lost= is at_most_once or at_least_once; got {when_lost!r}"
+    raise ValueError(msg)
 
 
 # ---- bounded
@@ -190,6 +194,7 @@ async def count_in_set(tallies: Repository[Async, SetTally], name: str, event_id
 
     Raises WindowFull. The day comes from the event, not from a clock: a repetition after midnight finds the same day.
     """
+    _check_given(name=name, event_id=event_id)
     seen = F(SetTally.seen)
     is_new = ~seen.contains(event_id) & (seen.not_exists() | seen.size().lt(MOST_IDS))
     count = tallies.upsert(name=name, day=_day(at)).add(F(SetTally.count), 1).add(seen, event_id).if_(is_new)
@@ -219,10 +224,15 @@ async def count_by_marker(
     seconds, and OutcomeUnknown after lost answers. An id stands for one event: it is never used again with another
     time.
     """
+    _check_given(name=name, event_id=event_id)
+    if horizon <= timedelta():
+        msg = f"a horizon is how late an event may be; got {horizon}"
+        raise ValueError(msg)
+    day = _day(at)
 
     @retry_on_conflict(attempts=RUNS, on=TRANSACTION)
     async def run() -> bool:
-        return await _count(store, Marker(name, event_id, math.ceil(last_moment + MARGIN.total_seconds())), _day(at))
+        return await _count(store, Marker(name, event_id, math.ceil(last_moment + MARGIN.total_seconds())), day)
 
     last_moment = at.timestamp() + horizon.total_seconds()
     unknown: list[OutcomeUnknown] = []
@@ -260,6 +270,14 @@ async def _count(store: Store[Async], marker: Marker, day: date) -> bool:
     return True
 
 
+def _check_given(**texts: str) -> None:
+    """Refuse what is empty: all without a name would be one counter, all without an id one event."""
+    for what, text in texts.items():
+        if not text:
+            msg = f"{what}= is empty"
+            raise ValueError(msg)
+
+
 def _day(at: datetime) -> date:
     """The day of a moment in UTC, which is the same for every caller."""
     if at.tzinfo is None:
@@ -292,6 +310,7 @@ class ShardedCounter:
     """A counter for more writes than one item takes, which is about a thousand a second."""
 
     def __init__(self, store: Store[Async], name: str, *, pick: Callable[[int], int] = random.randrange) -> None:
+        _check_given(name=name)
         self._headers = store.of(Shards)
         self._shards = store.of(Shard)
         self._name = name

@@ -44,7 +44,13 @@ class HiLoBlock:
 
 
 async def create(store: Store[Async], name: str, *, floor: int = 0) -> bool:
-    """Make the counter once, so that numbers begin above *floor*; False if it is there already, whoever made it."""
+    """Make the counter once, so that numbers begin above *floor*; False if it is there already, whoever made it.
+
+    Raises ValueError without a name, and for a floor below 0.
+    """
+    if not name or floor < 0:
+        msg = f"a sequence has a name, and a floor from 0 on; got {name!r}, {floor}"
+        raise ValueError(msg)
     made = await store.of(HiLoBlock).put(HiLoBlock(name, floor)).if_not_exists().try_send()
     return isinstance(made, Applied)
 

@@ -70,13 +70,13 @@ async def close(accounts: Repository[Async, Account], id: str) -> Account:  # no
 async def transfer(store: Store[Async], amount: Decimal, *, source: str, target: str) -> None:
     """Move an amount between two accounts, both or neither changed. Raises as `change` does, and Insufficient.
 
-    ValueError for one account twice, and unless the amount is more than nothing.
+    ValueError for one account twice, and unless the amount is a Decimal of more than nothing.
     """
     if source == target:
         msg = "source and target are one account: a transaction takes one write for each item"
         raise ValueError(msg)
-    if amount <= 0:
-        msg = "a transfer moves more than nothing: to move money back, exchange source and target"
+    if type(amount) is not Decimal or not amount.is_finite() or amount <= 0:
+        msg = f"a transfer moves a Decimal of more than nothing; got {amount!r}"
         raise ValueError(msg)
     accounts = store.of(Account)
     paying = await accounts.get(id=source).required().send()

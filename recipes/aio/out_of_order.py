@@ -57,10 +57,18 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, order=True)
 class Stamp:
-    """What orders events: the time that the source gave it, with its zone, and its id where times are equal."""
+    """What orders events: the time that the source gave it, with its zone, and its id where times are equal.
+
+    Raises ValueError where either is missing.
+    """
 
     at: datetime
     event_id: str
+
+    def __post_init__(self) -> None:
+        if self.at.tzinfo is None or not self.event_id:
+            msg = f"an event has a time with a zone and an id, or others could not be told from it; got {self}"
+            raise ValueError(msg)
 
 
 @entity("LIVE_MATCH", pk="LIVE_MATCH#{match}", sk="LIVE", ttl="forget_at")
@@ -150,6 +158,9 @@ async def remove(
 
     What is marked first, or not there yet, is marked all the same: an older event may follow.
     """
+    if keep_for <= timedelta():
+        msg = f"a mark is kept for as long as events may be late; got {keep_for}"
+        raise ValueError(msg)
     forget_at = math.ceil(clock() + keep_for.total_seconds())
     write = matches.upsert(match=match).set(F(LiveMatch.removed), True).set(F(LiveMatch.forget_at), forget_at)  # noqa: FBT003
     return await _apply(write, _REMOVED, stamp)
@@ -168,7 +179,10 @@ async def read(matches: Repository[Async, LiveMatch], match: str) -> LiveMatch |
 
 
 async def replace(standings: Repository[Async, Standing], standing: Standing) -> Outcome:
-    """Store the whole state of an event, unless a newer one is stored."""
+    """Store the whole state of an event, unless a newer one is stored. Raises ValueError for one without an id."""
+    if not standing.event_id:
+        msg = "an event has an id: of two with one number, both without one, the second would be lost"
+        raise ValueError(msg)
     sequence, event = F(Standing.sequence), F(Standing.event_id)
     is_older = sequence.not_exists_or_lt(standing.sequence) | (
         sequence.eq(standing.sequence) & event.lt(standing.event_id)

@@ -86,15 +86,13 @@ async def truncate(
         scan = scan.resume(resume)
     if progress is not None:
         scan = scan.on_progress(progress)
+    if checkpoint is not None:
+        # refused here without connect(cursor_key=...): there would be no cursor to go on with
+        scan.page()
     deleted = 0
-    at_the_end = False
     async for page in scan.pages():
-        if at_the_end and checkpoint is not None:
-            msg = "checkpoint= needs connect(cursor_key=...): without it there is no cursor to go on with"
-            raise ValueError(msg)
         await _delete(items, [item if keys is None else asdict(item) for item in page.items])
         deleted += len(page.items)
-        at_the_end = page.next is None
         if checkpoint is not None and page.next is not None:
             checkpoint(page.next)
     return deleted

@@ -57,6 +57,6 @@ def test_a_transfer_moves_more_than_nothing(amount: Decimal) -> None:
     accounts = store.of(Account)
     accounts.put(Account("alice", Decimal(10))).send()
     accounts.put(Account("bob")).send()
-    with pytest.raises(ValueError, match="exchange source and target"):
+    with pytest.raises(ValueError, match="a Decimal of more than nothing"):
         transfer(store, amount, source="alice", target="bob")
     assert (accounts.get(id="bob").required().send()).balance == Decimal(0)

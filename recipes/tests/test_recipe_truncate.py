@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from dynamap import Progress, Store, Sync, Table, entity
+from dynamap import Progress, RequestError, Store, Sync, Table, entity
 from dynamap.testing import MemoryEngine, memory_store
 from recipes.truncate import Anything, NotConfirmed, anything, truncate
 
@@ -74,5 +74,6 @@ def test_nothing_goes_unless_the_table_is_named() -> None:
 def test_a_checkpoint_that_would_never_come_is_refused() -> None:
     store = filled(MemoryEngine())
     cursors: list[str] = []
-    with pytest.raises(ValueError, match="cursor_key"):
+    with pytest.raises(RequestError, match="cursor_key"):
         truncate(store.of(Draft), confirm="notes", page_size=20, checkpoint=cursors.append)
+    assert store.of(Draft).scan().count().send() == COUNT

@@ -97,7 +97,7 @@ async def test_numbers_that_make_no_sense_are_refused() -> None:
     for attempts, lease in ((0, 30.0), (10, 0.0), (10, float("nan")), (10, float("inf"))):
         with pytest.raises(ValueError, match="at least one attempt"):
             Relay(store, Broker(), attempts=attempts, lease=lease)
-    with pytest.raises(ValueError, match="at least one bucket"):
+    with pytest.raises(ValueError, match="1 to 10000 buckets"):
         record(store, "p1", 0, "", buckets=0)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from dynamap import Async, Progress, Store, Table, entity
+from dynamap import Async, Progress, RequestError, Store, Table, entity
 from dynamap.testing import MemoryEngine, memory_store_async
 from recipes.aio.truncate import Anything, NotConfirmed, anything, truncate
 
@@ -76,5 +76,6 @@ async def test_nothing_goes_unless_the_table_is_named() -> None:
 async def test_a_checkpoint_that_would_never_come_is_refused() -> None:
     store = await filled(MemoryEngine())
     cursors: list[str] = []
-    with pytest.raises(ValueError, match="cursor_key"):
+    with pytest.raises(RequestError, match="cursor_key"):
         await truncate(store.of(Draft), confirm="notes", page_size=20, checkpoint=cursors.append)
+    assert await store.of(Draft).scan().count().send() == COUNT
