@@ -1,4 +1,4 @@
-"""How many calls a logical operation of a recipe makes when nothing is in its way, counted on a table in memory.
+"""How many calls and capacity units an operation of a recipe takes when nothing is in its way, on a table in memory.
 
 python -m benchmarks.recipe_calls
 """
@@ -7,18 +7,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 from benchmarks.tables import table
-from dynamap import F, Store, Sync, Table, entity, evolve
-from dynamap.testing import FaultPlan, memory_store
-from recipes import counters, gapless_sequence, hilo, idempotency, optimistic_locking, out_of_order, uniqueness
+from dynamap import CallInfo, F, Store, Sync, Table, entity, evolve
+from dynamap.testing import memory_store
+from recipes import (
+    counters,
+    gapless_sequence,
+    hilo,
+    idempotency,
+    optimistic_locking,
+    out_of_order,
+    outbox,
+    soft_delete,
+    truncate,
+    uniqueness,
+)
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 BLOCK = 100
 SHARDS = 4
+DRAFTS = 30
 
 
 @entity("INVOICE", pk="INVOICE#{number}", sk="INVOICE")
@@ -28,10 +40,46 @@ class Invoice:
     number: int
 
 
-Everything = Table(
-    "bench",
-    [
-        Invoice,
+@entity("PAYMENT", pk="PAYMENT#{id}", sk="STATE", version="revision")
+class Payment:
+    """What the events of an outbox tell of."""
+
+    id: str
+    state: str = "new"
+    revision: int = 0
+
+
+@entity("MEMBER", pk="CLUB#{club}", sk="MEMBER#{name}", ttl="purge_at")
+class Member(soft_delete.SoftDeletable):
+    """What is deleted and comes back."""
+
+    club: str
+    name: str
+
+
+@entity("MEMBER_MAIL", pk="MEMBER_MAIL#{mail}", sk="MEMBER_MAIL", frozen=True)
+class MemberMail:
+    """The unique value of a member."""
+
+    mail: str
+
+
+@entity("DRAFT", pk="DRAFT#{number}", sk="DRAFT")
+class Draft:
+    """What is truncated."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class DraftKey:
+    """The key of a draft."""
+
+    number: int
+
+
+MODELS: Mapping[str, tuple[type, ...]] = {
+    "counters": (
         counters.Counter,
         counters.MarkedTally,
         counters.Marker,
@@ -39,27 +87,39 @@ Everything = Table(
         counters.Shard,
         counters.Shards,
         counters.Stock,
-        gapless_sequence.NumberClaim,
-        gapless_sequence.Numbered,
-        hilo.HiLoBlock,
-        idempotency.Answered[str],
-        idempotency.LeasedCall[str],
-        optimistic_locking.Account,
-        out_of_order.LiveMatch,
-        uniqueness.Claim,
-        uniqueness.Registrant,
-    ],
-    ttl="ttl",
-)
+    ),
+    "gapless_sequence": (gapless_sequence.NumberClaim, gapless_sequence.Numbered, Invoice),
+    "hilo": (hilo.HiLoBlock,),
+    "idempotency": (idempotency.Answered[str], idempotency.LeasedCall[str], counters.Stock),
+    "optimistic_locking": (optimistic_locking.Account,),
+    "out_of_order": (out_of_order.LiveMatch, out_of_order.Standing),
+    "outbox": (outbox.OutboxEvent, outbox.OutboxLease, Payment),
+    "soft_delete": (Member, MemberMail),
+    "truncate": (Draft,),
+    "uniqueness": (uniqueness.Claim, uniqueness.Registrant),
+}
+"""The classes of each recipe, and those that its cases take besides."""
+
+
+def table_of(name: str, *recipes: str) -> Table:
+    """A table with the classes of these recipes."""
+    models = dict.fromkeys(model for recipe in recipes for model in MODELS[recipe])
+    return Table(name, list(models), ttl="ttl")
+
+
+Everything = table_of("bench", *MODELS)
 
 ALICE = uniqueness.Registrant("alice", "first", "alice@example.com", "alice")
 
 
 @dataclass(frozen=True)
 class Case:
-    """A logical operation, what must be done before it, and how many of its results one run makes."""
+    """A logical operation, what must be done before it, and how many of its results one run makes.
 
-    run: Callable[[Store[Sync]], object]
+    An operation that goes on with what was made before is what *before* answers, and *run* is None.
+    """
+
+    run: Callable[[Store[Sync]], object] | None
     before: Callable[[Store[Sync]], object] = lambda _: None
     results: int = 1
 
@@ -116,6 +176,64 @@ def _sharded(store: Store[Sync]) -> counters.ShardedCounter:
     return counters.ShardedCounter(store, "votes")
 
 
+class _Broker:
+    """Takes every event."""
+
+    def publish(self, event: outbox.OutboxEvent, /) -> None:
+        """Do nothing."""
+
+
+RELAYED = outbox.bucket_of("payment")
+
+
+def _record(store: Store[Sync]) -> object:
+    payment = store.of(Payment).put(Payment("payment"))
+    return store.transact(payment, outbox.record(store, "payment", 0, "paid")).send()
+
+
+def _sweep(store: Store[Sync], bucket: int = RELAYED) -> object:
+    return outbox.Relay(store, _Broker()).sweep(bucket)
+
+
+def _swept(store: Store[Sync], *, event: bool) -> Callable[[], object]:
+    """The next sweep of a relay that holds its bucket."""
+    relay = outbox.Relay(store, _Broker())
+    relay.sweep(RELAYED)
+    if event:
+        _record(store)
+    return lambda: relay.sweep(RELAYED)
+
+
+def _members(store: Store[Sync], *, claims: bool) -> soft_delete.SoftRepository[Member]:
+    mails = store.of(MemberMail)
+    by_mail: soft_delete.Claims[Member] = soft_delete.Claims(
+        claim=lambda member: [mails.put(MemberMail(member.name)).if_not_exists()],
+        release=lambda member: [mails.delete(mail=member.name)],
+    )
+    return soft_delete.SoftRepository(store, Member, claims=by_mail if claims else None, clock=_clock)
+
+
+def _join(store: Store[Sync], *, claims: bool = False) -> object:
+    return _members(store, claims=claims).create(Member(club="chess", name="ann"))
+
+
+def _leave(store: Store[Sync], *, claims: bool = False) -> object:
+    return _members(store, claims=claims).delete(club="chess", name="ann", by="bob")
+
+
+def _come_back(store: Store[Sync], *, claims: bool = False) -> object:
+    return _members(store, claims=claims).restore(club="chess", name="ann")
+
+
+def _write_drafts(store: Store[Sync]) -> object:
+    return store.of(Draft).put_many(Draft(number) for number in range(DRAFTS)).send()
+
+
+def _truncate(store: Store[Sync]) -> object:
+    drafts = store.of(Draft)
+    return truncate.truncate(drafts, confirm=drafts.scan().params()["TableName"], keys=DraftKey)
+
+
 def _register(store: Store[Sync]) -> object:
     return uniqueness.register(store, ALICE)
 
@@ -150,6 +268,17 @@ CASES: Mapping[str, Case] = {
     "idempotency.IdempotentCall.run, repeated": Case(_lease, _lease),
     "out_of_order.change_score": Case(_score),
     "out_of_order.change_score, late": Case(lambda store: _score(store, timedelta(minutes=1)), _score),
+    "outbox.record, with its change": Case(_record),
+    "outbox.Relay.sweep, the first, of an event": Case(_sweep, _record),
+    "outbox.Relay.sweep, of an event": Case(None, lambda store: _swept(store, event=True)),
+    "outbox.Relay.sweep, of nothing": Case(None, lambda store: _swept(store, event=False)),
+    "soft_delete.SoftRepository.create": Case(_join),
+    "soft_delete.SoftRepository.delete": Case(_leave, _join),
+    "soft_delete.SoftRepository.delete, with a claim": Case(
+        lambda store: _leave(store, claims=True), lambda store: _join(store, claims=True)
+    ),
+    "soft_delete.SoftRepository.restore": Case(_come_back, lambda store: (_join(store), _leave(store))),
+    f"truncate.truncate, {DRAFTS} items": Case(_truncate, _write_drafts),
     "uniqueness.register, two values": Case(_register),
     "uniqueness.register, repeated": Case(_register, _register),
     "uniqueness.change of a value": Case(_readdress, _register),
@@ -157,23 +286,53 @@ CASES: Mapping[str, Case] = {
 }
 
 
-def calls_of(case: Case) -> Counter[str]:
-    """The calls of the one run, by operation."""
-    store = memory_store(Everything, clock=_clock)
-    case.before(store)
-    plan = FaultPlan()
-    case.run(plan.over(store))
-    return Counter(call.operation for call in plan.calls)
+READS = ("BatchGetItem", "GetItem", "Query", "Scan", "TransactGetItems")
+
+
+@dataclass
+class Taken:
+    """What one run took: its calls by operation, and the capacity units of those that were answered."""
+
+    calls: Counter[str] = field(default_factory=Counter[str])
+    read_units: float = 0
+    write_units: float = 0
+
+    def note(self, call: CallInfo) -> None:
+        """Count a call in."""
+        self.calls[call.operation] += 1
+        if call.operation in READS:
+            self.read_units += call.units or 0
+        else:
+            self.write_units += call.units or 0
+
+
+def taken_by(case: Case, table: Table = Everything) -> Taken:
+    """What the one run takes, on a table in memory."""
+    seen: list[CallInfo] = []
+    store = memory_store(table, clock=_clock, on_call=seen.append)
+    before = case.before(store)
+    seen.clear()
+    if case.run is not None:
+        case.run(store)
+    elif callable(before):
+        before()
+    taken = Taken()
+    for call in seen:
+        taken.note(call)
+    return taken
 
 
 def show_calls() -> None:
+    """Print what every case takes; a failed condition, whose units the service does not report, is missing in them."""
     rows: list[tuple[str, list[str]]] = []
     for name, case in CASES.items():
-        found = calls_of(case)
-        operations = ", ".join(f"{count} {operation}" for operation, count in found.items())
-        rows.append((name, [f"{found.total() / case.results:g}", operations]))
+        found = taken_by(case)
+        numbers = (found.calls.total(), found.read_units, found.write_units)
+        operations = ", ".join(f"{count} {operation}" for operation, count in found.calls.items())
+        rows.append((name, [*(f"{number / case.results:g}" for number in numbers), operations]))
     print()
-    print(table("calls of a logical operation, undisturbed", ["calls", "which"], rows))
+    heads = ["calls", "read units", "write units", "which"]
+    print(table("calls of a logical operation, undisturbed", heads, rows))
 
 
 if __name__ == "__main__":
