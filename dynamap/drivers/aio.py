@@ -11,6 +11,7 @@ from dynamap.backoff import time_left
 from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import describe, our_call
 from dynamap.drivers.interceptor import Interceptor, method_of
+from dynamap.drivers.lane import LaneRefused
 from dynamap.drivers.sources import AsyncSource
 from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reached, Reply, Sleep, Spawn, Ticket
@@ -29,9 +30,10 @@ class AsyncDriver:
         *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         interceptors: Sequence[Interceptor] = (),
+        lane: bool = False,
     ) -> None:
         self._closes = not isinstance(client, AsyncSource)
-        self._source: AsyncSource = client if isinstance(client, AsyncSource) else AsyncSource(client)
+        self._source: AsyncSource = client if isinstance(client, AsyncSource) else AsyncSource(client, lane=lane)
         self._sleep = sleep
         self._interceptors = tuple(interceptors)
 
@@ -42,6 +44,10 @@ class AsyncDriver:
     async def client(self) -> Any:
         """The client, made now if there is none yet."""
         return await self._source.get()
+
+    def explain_client(self) -> str:
+        """Which way the calls take through the client, and why."""
+        return self._source.explain()
 
     async def close(self) -> None:
         """Close a client that dynamap made; one that was given stays open."""
@@ -109,8 +115,10 @@ class AsyncDriver:
     async def _send(self, call: Call) -> Reply:
         client = await self._client_in_time()
         try:
-            with our_call():
-                reply: Reply = await _in_time(getattr(client, method_of(call.operation))(**call.params))
+            try:
+                reply = await _ask(client, call, lane=self._source.lane)
+            except LaneRefused:
+                reply = await _ask(client, call, lane=False)
         except Exception as error:
             failed = describe(error)
             if judge(failed) is Verdict.CREDENTIALS:
@@ -124,6 +132,12 @@ class AsyncDriver:
         except _OverTime as error:
             msg = "the deadline ended before there was a client"
             raise CallFailed(Reached.NOTHING, type(error).__name__, msg) from error
+
+
+async def _ask(client: Any, call: Call, *, lane: bool) -> Reply:
+    with our_call(lane=lane):
+        reply: Reply = await _in_time(getattr(client, method_of(call.operation))(**call.params))
+    return reply
 
 
 class _OverTime(Exception):

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dynamap.drivers.failures import check_reply, within_deadline, without_retries
+from dynamap.drivers.lane import AsyncLane, SyncLane, lane_of
 from dynamap.errors import RequestError
 
 __all__ = [
@@ -37,6 +38,7 @@ class ClientOptions:
 
     endpoint_url: str | None = None
     region_name: str | None = None
+    lane: bool = False
 
     @property
     def is_local(self) -> bool:
@@ -45,12 +47,19 @@ class ClientOptions:
         return is_loopback(named)
 
 
-def accept_client(client: Any) -> Any:
+def accept_client(client: Any, *, lane: bool = False) -> Any:
     """Take a client for our calls: its own retries stay as they are for everybody else's."""
 
     def needs_retry(
-        response: Any = None, caught_exception: Exception | None = None, operation: Any = None, **_rest: object
+        response: Any = None,
+        caught_exception: Exception | None = None,
+        operation: Any = None,
+        endpoint: Any = None,
+        **_rest: object,
     ) -> None:
+        way = lane_of(client)
+        if way is not None:
+            way.use(endpoint)
         http = without_retries(client, response, caught_exception, operation)
         if http is not None:
             check_reply(http.headers, http.content)
@@ -58,15 +67,25 @@ def accept_client(client: Any) -> Any:
     if _is_awaited(client):
         msg = "connect() takes a boto3 or botocore client; this one is aiobotocore's: pass it to connect_async()"
         raise RequestError(msg)
-    return _accept(client, needs_retry)
+    _accept(client, needs_retry)
+    if lane:
+        lane_of(client, SyncLane)
+    return client
 
 
-def accept_async_client(client: Any) -> Any:
+def accept_async_client(client: Any, *, lane: bool = False) -> Any:
     """The same for aiobotocore, whose bodies are awaited."""
 
     async def needs_retry(
-        response: Any = None, caught_exception: Exception | None = None, operation: Any = None, **_rest: object
+        response: Any = None,
+        caught_exception: Exception | None = None,
+        operation: Any = None,
+        endpoint: Any = None,
+        **_rest: object,
     ) -> None:
+        way = lane_of(client)
+        if way is not None:
+            way.use(endpoint)
         http = without_retries(client, response, caught_exception, operation)
         if http is not None:
             check_reply(http.headers, await http.content)
@@ -75,7 +94,10 @@ def accept_async_client(client: Any) -> Any:
         # its calls would be made, and only then fail to be awaited
         msg = "connect_async() takes an aiobotocore client; this one is boto3's or botocore's: pass it to connect()"
         raise RequestError(msg)
-    return _accept(client, needs_retry)
+    _accept(client, needs_retry)
+    if lane:
+        lane_of(client, AsyncLane)
+    return client
 
 
 def _is_awaited(client: Any) -> bool | None:
@@ -84,7 +106,7 @@ def _is_awaited(client: Any) -> bool | None:
     return None if call is None else inspect.iscoroutinefunction(call)
 
 
-def _accept(client: Any, handler: Callable[..., Any]) -> Any:
+def _accept(client: Any, handler: Callable[..., Any]) -> None:
     meta = getattr(client, "meta", None)
     events = getattr(meta, "events", None)
     service = getattr(getattr(meta, "service_model", None), "service_name", None)
@@ -102,7 +124,6 @@ def _accept(client: Any, handler: Callable[..., Any]) -> Any:
         raise RequestError(msg)
     events.register_first("needs-retry.dynamodb", handler, unique_id="dynamap-without-retries")
     events.register_first("before-send.dynamodb", within_deadline, unique_id="dynamap-within-deadline")
-    return client
 
 
 def _translates_values(events: Any) -> bool:
@@ -169,4 +190,4 @@ def make_client(options: ClientOptions) -> Any:
     arguments = client_arguments(options, session, config.Config)
     if placeholders_for(options, session) and session.get_credentials() is None:
         arguments |= PLACEHOLDERS
-    return accept_client(session.create_client(**arguments))
+    return accept_client(session.create_client(**arguments), lane=options.lane)

@@ -8,19 +8,38 @@ import zlib
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from dynamap.backoff import time_left
 from dynamap.plan import CallFailed, Reached
 
-__all__ = ["DamagedReply", "DeadlineOver", "check_reply", "describe", "our_call", "within_deadline", "without_retries"]
+__all__ = [
+    "DamagedReply",
+    "DeadlineOver",
+    "check_reply",
+    "describe",
+    "our_call",
+    "takes_lane",
+    "within_deadline",
+    "without_retries",
+]
 
 # of socket, of urllib3, of aiohttp: a base class stands for its forms, such as those for names, TLS and proxies
 _CONNECTING = {"gaierror", "NewConnectionError", "ConnectTimeoutError", "ClientConnectorError", "ClientHttpProxyError"}
 
 _FIRST_NO_SUCCESS = 300
 
-_ours: ContextVar[bool] = ContextVar("dynamap_call", default=False)
+
+@dataclass(frozen=True)
+class _OurCall:
+    """A call of ours that is under way."""
+
+    lane: bool
+
+
+_ours: ContextVar[_OurCall | None] = ContextVar("dynamap_call", default=None)
+_ON_THE_LANE, _PLAINLY = _OurCall(lane=True), _OurCall(lane=False)
 
 
 class DamagedReply(Exception):
@@ -32,13 +51,19 @@ class DeadlineOver(Exception):
 
 
 @contextmanager
-def our_call() -> Generator[None, None, None]:
+def our_call(*, lane: bool = False) -> Generator[None, None, None]:
     """While this is open, `without_retries` speaks for the client's calls; others keep the client's own settings."""
-    token = _ours.set(True)
+    token = _ours.set(_ON_THE_LANE if lane else _PLAINLY)
     try:
         yield
     finally:
         _ours.reset(token)
+
+
+def takes_lane() -> bool:
+    """Whether the call that is under way is one of ours, and may take the lane."""
+    call = _ours.get()
+    return call is not None and call.lane
 
 
 def without_retries(
@@ -49,7 +74,7 @@ def without_retries(
     Meant for `needs-retry`, registered first. Raises just what botocore would raise after its last attempt, so that
     whatever watches the client sees the usual errors.
     """
-    if not _ours.get():
+    if _ours.get() is None:
         return None
     if caught_exception is not None:
         raise caught_exception
@@ -68,7 +93,7 @@ def within_deadline(request: Any = None, **_rest: object) -> None:
     Meant for `before-send`. The time to read comes from the request's context where botocore looks there, as it does
     from 1.43.72 on; before that, the client's own timeout is all there is.
     """
-    left = time_left() if _ours.get() else None
+    left = None if _ours.get() is None else time_left()
     if left is None:
         return
     if left <= 0:

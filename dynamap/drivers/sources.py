@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 from weakref import WeakSet
@@ -22,6 +22,7 @@ from dynamap.drivers.clients import (
     make_client,
     placeholders_for,
 )
+from dynamap.drivers.lane import lane_of
 from dynamap.errors import RequestError
 
 __all__ = ["AsyncSource", "Source"]
@@ -33,9 +34,12 @@ _RENEWAL_SECONDS = 10.0
 class Source:
     """The client of a SyncDriver, made at its first call unless it was given."""
 
-    def __init__(self, client: Any | ClientOptions, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._options = client if isinstance(client, ClientOptions) else None
-        self._client: Any = None if isinstance(client, ClientOptions) else accept_client(client)
+    def __init__(
+        self, client: Any | ClientOptions, monotonic: Callable[[], float] = time.monotonic, *, lane: bool = False
+    ) -> None:
+        self.lane = lane
+        self._options = replace(client, lane=lane) if isinstance(client, ClientOptions) else None
+        self._client: Any = None if isinstance(client, ClientOptions) else accept_client(client, lane=lane)
         self._monotonic = monotonic
         self._renewed: float | None = None
         self._retired: Any = None
@@ -67,6 +71,10 @@ class Source:
                 self._retired.close()
             # calls that are under way still use it
             self._retired, self._client, self._renewed = client, None, now
+
+    def explain(self) -> str:
+        """Which way the calls take through the client, and why."""
+        return _explain(self._client, lane=self.lane)
 
     def leave_to_parent(self) -> None:
         """In the child of a fork: its connections are the parent's, which would read the answers to our requests."""
@@ -107,9 +115,12 @@ class _Opened:
 class AsyncSource:
     """The client of an AsyncDriver, made at its first call unless it was given; it belongs to one event loop."""
 
-    def __init__(self, client: Any | ClientOptions, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._options = client if isinstance(client, ClientOptions) else None
-        self._given: Any = None if isinstance(client, ClientOptions) else accept_async_client(client)
+    def __init__(
+        self, client: Any | ClientOptions, monotonic: Callable[[], float] = time.monotonic, *, lane: bool = False
+    ) -> None:
+        self.lane = lane
+        self._options = replace(client, lane=lane) if isinstance(client, ClientOptions) else None
+        self._given: Any = None if isinstance(client, ClientOptions) else accept_async_client(client, lane=lane)
         self._monotonic = monotonic
         self._renewed: float | None = None
         self._opened: _Opened | None = None
@@ -138,6 +149,10 @@ class AsyncSource:
         before, self._retired, self._opened, self._renewed = self._retired, self._opened, None, now
         if before is not None:
             await before.resources.aclose()
+
+    def explain(self) -> str:
+        """The same as that of `Source`."""
+        return _explain(self._given if self._opened is None else self._opened.client, lane=self.lane)
 
     async def close(self) -> None:
         """Close what was made here, also what is just being made; a client that was given stays open."""
@@ -170,6 +185,15 @@ class AsyncSource:
             raise RequestError(msg)
 
 
+def _explain(client: Any, *, lane: bool) -> str:
+    if not lane:
+        return "plain: the lane is switched off; connect(lane=True) or DYNAMAP_LANE=1 switches it on"
+    if client is None:
+        return "plain: there is no client yet, the first call makes it"
+    found = lane_of(client)
+    return "plain: the client's events cannot be followed" if found is None else found.explain()
+
+
 async def _open(options: ClientOptions) -> _Opened:
     try:
         # an extra, loaded with the first client
@@ -182,5 +206,7 @@ async def _open(options: ClientOptions) -> _Opened:
     if placeholders_for(options, session) and await session.get_credentials() is None:
         arguments |= PLACEHOLDERS
     async with AsyncExitStack() as resources:
-        client = accept_async_client(await resources.enter_async_context(session.create_client(**arguments)))
+        client = accept_async_client(
+            await resources.enter_async_context(session.create_client(**arguments)), lane=options.lane
+        )
         return _Opened(client, resources.pop_all())

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import describe, our_call
 from dynamap.drivers.interceptor import Interceptor, method_of
+from dynamap.drivers.lane import LaneRefused
 from dynamap.drivers.sources import Source
 from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Join, Plan, Reply, Sleep, Spawn, Ticket
@@ -32,9 +33,10 @@ class SyncDriver:
         *,
         sleep: Callable[[float], object] = time.sleep,
         interceptors: Sequence[Interceptor] = (),
+        lane: bool = False,
     ) -> None:
         self._closes = not isinstance(client, Source)
-        self._source: Source = client if isinstance(client, Source) else Source(client)
+        self._source: Source = client if isinstance(client, Source) else Source(client, lane=lane)
         self._sleep = sleep
         self._interceptors = tuple(interceptors)
 
@@ -45,6 +47,10 @@ class SyncDriver:
     def client(self) -> Any:
         """The client, made now if there is none yet."""
         return self._source.get()
+
+    def explain_client(self) -> str:
+        """Which way the calls take through the client, and why."""
+        return self._source.explain()
 
     def close(self) -> None:
         """Close a client that dynamap made; one that was given stays open."""
@@ -111,8 +117,10 @@ class SyncDriver:
     def _send(self, call: Call) -> Reply:
         client = self.client()
         try:
-            with our_call():
-                reply: Reply = getattr(client, method_of(call.operation))(**call.params)
+            try:
+                reply = _ask(client, call, lane=self._source.lane)
+            except LaneRefused:
+                reply = _ask(client, call, lane=False)
         except Exception as error:
             failed = describe(error)
             if judge(failed) is Verdict.CREDENTIALS:
@@ -122,6 +130,12 @@ class SyncDriver:
 
     def _threads(self) -> Threads:
         return Threads()
+
+
+def _ask(client: Any, call: Call, *, lane: bool) -> Reply:
+    with our_call(lane=lane):
+        reply: Reply = getattr(client, method_of(call.operation))(**call.params)
+    return reply
 
 
 class Threads:

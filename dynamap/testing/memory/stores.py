@@ -40,6 +40,10 @@ class EngineDriver(SyncDriver):
         """There is none. Raises RequestError."""
         raise RequestError(_NO_CLIENT)
 
+    def explain_client(self) -> str:
+        """There is no client."""
+        return "plain: a store in memory has no client"
+
     def close(self) -> None:
         """Nothing is open."""
 
@@ -62,6 +66,10 @@ class AsyncEngineDriver(AsyncDriver):
     async def client(self) -> Any:
         """There is none. Raises RequestError."""
         raise RequestError(_NO_CLIENT)
+
+    def explain_client(self) -> str:
+        """There is no client."""
+        return "plain: a store in memory has no client"
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -38,6 +38,10 @@ class _IdleSelector(selectors.BaseSelector):
     def get_map(self) -> Any:
         return self._inner.get_map()
 
+    def explain_client(self) -> str:
+        """There is no client."""
+        return "plain: the calls of a bench client are made by the bench"
+
     def close(self) -> None:
         self._inner.close()
 
@@ -141,6 +145,10 @@ class TaskDriver(AsyncDriver):
         """There is no aiobotocore client. Raises RequestError."""
         msg = "a bench client has no aiobotocore client: its calls are made by the bench"
         raise RequestError(msg)
+
+    def explain_client(self) -> str:
+        """There is no client."""
+        return "plain: the calls of a bench client are made by the bench"
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -201,6 +201,10 @@ class ThreadDriver(SyncDriver):
         msg = "a bench client has no boto3 client: its calls are made by the bench"
         raise RequestError(msg)
 
+    def explain_client(self) -> str:
+        """There is no client."""
+        return "plain: the calls of a bench client are made by the bench"
+
     def close(self) -> None:
         """Nothing is open."""
 
@@ -235,6 +239,10 @@ class _Spawned(Threads):
         if strand.error is not None:
             raise strand.error
         return ticket, strand.result
+
+    def explain_client(self) -> str:
+        """There is no client."""
+        return "plain: the calls of a bench client are made by the bench"
 
     def close(self) -> None:
         running = [strand for strand in self._strands.values() if not self._stage.forget(strand)]

@@ -1,0 +1,381 @@
+"""A shorter way through a client for calls of ours: its events, connections and credentials, without its slow parts.
+
+A call is made on the client as ever, with all its parameters, so that whoever wraps the client or handles its events
+sees and may change it. The handlers here come last. They hand botocore few parameters to check, write the body, sign,
+send over the client's own connections and read the answer, and return both from `before-call`, which boto3's guide to
+extensibility documents. In between come the events that botocore itself emits for a request, with the same arguments.
+
+What is of a kind unknown here takes the plain way: botocore goes on with the body that it is given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import Callable, Generator
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary, ref
+
+from dynamap.drivers.failures import takes_lane
+from dynamap.drivers.replies import parsed_reply
+from dynamap.drivers.requests import OPERATIONS, body_of, small_params
+from dynamap.drivers.signing import Signer
+
+__all__ = ["AsyncLane", "Lane", "LaneRefused", "SyncLane", "lane_of"]
+
+Steps = Generator[Any, Any, Any]
+"""Yields what a client gives, an answer or one that is still to be awaited, and is sent the answer."""
+
+_KEY, _SIGNATURE = "dynamap_passage", "dynamap_signature"
+_CONTENT_TYPE = "application/x-amz-json-1.0"
+_log = logging.getLogger("botocore")
+
+
+class LaneRefused(Exception):
+    """Nothing was sent, and the call is to be made again without the lane."""
+
+
+@dataclass
+class _Passage:
+    """One call on its way: the parameters that were given, as they were then, and those that botocore has."""
+
+    given: dict[str, Any]
+    before: dict[str, Any]
+    params: dict[str, Any]
+    small: dict[str, Any] = field(default_factory=dict[str, Any])
+    body: bytes = b""
+
+
+class Lane:
+    """The handlers of one client; see `SyncLane` and `AsyncLane`."""
+
+    before_call: Callable[..., Any]
+
+    def __init__(self, client: Any) -> None:
+        self._events = client.meta.events
+        self._signer = Signer()
+        self._endpoint: Any = None
+        self._closed: str | None = None
+        self._exception = ""
+        protocol = client.meta.service_model.metadata.get("protocol")
+        if protocol != "json":
+            self._closed = f"this botocore speaks the protocol {protocol}"
+
+    def register(self) -> None:
+        """Take the last place at the events; the general names come after those of a service or an operation."""
+        for event, handler in (
+            ("provide-client-params", self.provide_params),
+            ("before-parameter-build", self.build),
+            ("before-call", self.before_call),
+        ):
+            self._events.register_last(event, handler, unique_id=f"dynamap-lane-{event}")
+        # beside botocore's own signer, so that what comes after it is as little signed as ever
+        self._events.register("request-created.dynamodb", self.sign, unique_id="dynamap-lane-sign")
+
+    def explain(self) -> str:
+        """Which way the calls take, and why."""
+        if self._closed is not None:
+            return f"plain: {self._closed}"
+        if self._endpoint is None:
+            return "plain: the first call goes the plain way, from its answer on the next take the lane"
+        return f"lane: through the client and its events, over its own connections{self._exception}"
+
+    def use(self, endpoint: Any) -> None:
+        """Take the endpoint that `needs-retry` names after an answer; its connections are the client's."""
+        if self._endpoint is None and endpoint is not None and self._closed is None:
+            if all(hasattr(endpoint, name) for name in ("http_session", "prepare_request")):
+                self._endpoint = endpoint
+            else:
+                self._closed = f"the client's endpoint is a {type(endpoint).__name__}, which is not botocore's"
+
+    def close(self, reason: str) -> None:
+        """Let every call take the plain way from now on."""
+        self._closed = reason
+
+    def _plainly(self, reason: str) -> None:
+        self._exception = f"; the last call that took the plain way did so because {reason}"
+
+    # ---- handlers
+
+    def provide_params(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> Any:
+        """Give botocore parameters of its own: those of the call, which wrappers may look at, stay as they are."""
+        if not takes_lane() or self._endpoint is None or self._closed is not None:
+            return None
+        if model.name not in OPERATIONS:
+            return None
+        if _log.isEnabledFor(logging.DEBUG):
+            self._plainly("botocore's log is set to DEBUG")
+            return None
+        passage = context[_KEY] = _Passage(params, dict(params), dict(params))
+        return passage.params
+
+    def build(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> None:
+        """Write the body, and leave only what botocore needs to find the endpoint."""
+        passage: _Passage | None = context.get(_KEY)
+        if passage is None:
+            return
+        if params is not passage.params:
+            del context[_KEY]
+            self._plainly("another handler of provide-client-params gave the parameters")
+            return
+        if passage.given != passage.before:
+            self._refuse("a handler of provide-client-params that comes after ours changes parameters")
+        small = small_params(model.name, params)
+        body = None if small is None else body_of(model.name, params)
+        if small is None or body is None:
+            del context[_KEY]
+            self._plainly("botocore is to judge its parameters")
+            return
+        passage.body, passage.small = body, small
+        params.clear()
+        params.update(small)
+
+    def _entered(self, model: Any, params: Any, request_signer: Any, context: Any) -> Steps | None:
+        """The steps of a call that is on its way, which end with `(http, parsed)`; None of one that is not.
+
+        They end with None for the plain way, on which the body goes along.
+        """
+        passage: _Passage | None = context.pop(_KEY, None)
+        if passage is None:
+            return None
+        self._hand_over(passage, params)
+        return self._steps(model, params, request_signer, context)
+
+    def _hand_over(self, passage: _Passage, request: Any) -> None:
+        if passage.params != passage.small:
+            self._refuse("a handler of before-parameter-build that comes after ours changes parameters")
+        if request["headers"].get("Content-Type") != _CONTENT_TYPE or request["method"] != "POST":
+            self._refuse("botocore makes requests of another kind")
+        request["body"] = passage.body
+
+    def _refuse(self, reason: str) -> None:
+        self.close(reason)
+        raise LaneRefused(reason)
+
+    def _pause(self, seconds: float) -> Any:
+        raise NotImplementedError
+
+    # ---- what botocore's endpoint does, one attempt
+
+    def _steps(self, model: Any, params: Any, signer: Any, context: Any) -> Steps:
+        name = f"{model.service_model.service_id.hyphenize()}.{model.name}"
+        try:
+            return (yield from self._attempt(name, model, params, signer, context))
+        except Exception as error:
+            yield self._events.emit(f"after-call-error.{name}", exception=error, context=context)
+            raise
+
+    def _attempt(self, name: str, model: Any, params: Any, signer: Any, context: Any) -> Steps:
+        emit, endpoint = self._events.emit, self._endpoint
+        request = yield from self._signed(name, params, signer, context)
+        if request is None:
+            return None
+        prepared = endpoint.prepare_request(request)
+        http = error = response = parsed = None
+        try:
+            http = _first((yield emit(f"before-send.{name}", request=prepared)))
+            if http is None:
+                http = yield endpoint.http_session.send(_lean(prepared))
+        except Exception as raised:  # noqa: BLE001 - needs-retry is told, and raises it
+            error = raised
+        if http is not None:
+            body = yield http.content
+            response = {
+                "headers": http.headers,
+                "status_code": http.status_code,
+                "context": {"operation_name": model.name},
+                "body": body,
+            }
+            customized: dict[str, Any] = {}
+            yield emit(
+                f"before-parse.{name}",
+                operation_model=model,
+                response_dict=response,
+                customized_response_dict=customized,
+            )
+            parsed = parsed_reply(model, response)
+            parsed.update(customized)
+        yield emit(
+            f"response-received.{name}",
+            response_dict=response,
+            parsed_response=parsed,
+            context=context,
+            exception=error,
+        )
+        answer = None if http is None or parsed is None else (http, parsed)
+        delay = _first(
+            (
+                yield emit(
+                    f"needs-retry.{name}",
+                    response=answer,
+                    endpoint=endpoint,
+                    operation=model,
+                    attempts=1,
+                    caught_exception=error,
+                    request_dict=params,
+                )
+            )
+        )
+        if delay is not None and delay is not False:
+            yield self._pause(delay)
+            return None
+        if error is not None:
+            raise error
+        if parsed is not None:
+            parsed["ResponseMetadata"]["RetryAttempts"] = 0
+        return answer
+
+    def _signed(self, name: str, params: Any, signer: Any, context: Any) -> Steps:
+        """The request with its signature; None for the plain way."""
+        # loaded with the first client
+        from botocore.awsrequest import create_request_object  # noqa: PLC0415
+
+        given = context.get("auth_type")
+        auth_type = given or signer.signature_version
+        signing: dict[str, Any] = context.get("signing") or {}
+        if auth_type != "v4" or "request_credentials" in signing or "identity_cache" in signing:
+            self._plainly("it is not signed in the usual way")
+            return None
+        region, service = signing.get("region") or signer.region_name, signing.get("signing_name", signer.signing_name)
+        _, version = yield self._events.emit_until_response(
+            f"choose-signer.{name}",
+            signing_name=service,
+            region_name=region,
+            signature_version=auth_type,
+            context=context,
+        )
+        if version not in (None, "v4") or not context.get("payload_signing_enabled", True):
+            self._plainly("a handler of choose-signer or the configuration wants another signature")
+            return None
+        auth = yield signer.get_auth_instance(service, region, "v4")
+        retries = context.setdefault("retries", {})
+        retries["attempt"] = 1
+        retries.setdefault("invocation-id", str(uuid4()))
+        request = create_request_object(params)
+        # botocore's own signer is a handler of this event: as for an operation without authentication it leaves the
+        # request as it is, and everybody else's handlers have their turn
+        context["auth_type"], context[_SIGNATURE] = "none", (auth, region, service)
+        try:
+            yield self._events.emit(f"request-created.{name}", request=request, operation_name=name.rpartition(".")[2])
+        finally:
+            context["auth_type"] = given
+            del context[_SIGNATURE]
+        return request
+
+    def sign(self, request: Any = None, **_rest: object) -> None:
+        """Sign a request of the lane, unless a handler before has done so."""
+        found: tuple[Any, str, str] | None = request.context.get(_SIGNATURE)
+        if found is None or "Authorization" in request.headers:
+            return
+        auth, region, service = found
+        headers = None
+        if (
+            _is_known(auth)
+            and auth.credentials is not None
+            and type(request.data) is bytes
+            and not request.params
+            and request.method == "POST"
+        ):
+            headers = self._signer.headers(
+                request.headers.items(), request.url, request.data, auth.credentials, region=region, service=service
+            )
+        if headers is None:
+            auth.add_auth(request)
+            return
+        for header, value in headers:
+            request.headers[header] = value
+
+
+class SyncLane(Lane):
+    """The handlers of one boto3 or botocore client."""
+
+    def before_call(
+        self, model: Any = None, params: Any = None, request_signer: Any = None, context: Any = None, **_rest: object
+    ) -> Any:
+        """Send the request and answer `(http, parsed)`; None where botocore is to send it."""
+        steps = self._entered(model, params, request_signer, context)
+        if steps is None:
+            return None
+        answer = None
+        while True:
+            try:
+                answer = steps.send(answer)
+            except StopIteration as stop:
+                return stop.value
+
+    def _pause(self, seconds: float) -> Any:
+        time.sleep(seconds)
+
+
+class AsyncLane(Lane):
+    """The handlers of one aiobotocore client."""
+
+    async def before_call(
+        self, model: Any = None, params: Any = None, request_signer: Any = None, context: Any = None, **_rest: object
+    ) -> Any:
+        """That of SyncLane, awaited."""
+        steps = self._entered(model, params, request_signer, context)
+        if steps is None:
+            return None
+        answer: Any = None
+        error: Exception | None = None
+        try:
+            while True:
+                try:
+                    step = steps.send(answer) if error is None else steps.throw(error)
+                except StopIteration as stop:
+                    return stop.value
+                answer = error = None
+                try:
+                    answer = await step if inspect.isawaitable(step) else step
+                except Exception as raised:  # noqa: BLE001 - the steps decide; cancellation passes through
+                    error = raised
+        finally:
+            steps.close()
+
+    def _pause(self, seconds: float) -> Any:
+        return asyncio.sleep(seconds)
+
+
+_lanes: WeakKeyDictionary[Any, ref[Lane]] = WeakKeyDictionary()
+"""By the client's events: however a client is wrapped, these are the same; they hold the lane, and it them."""
+
+
+def lane_of(client: Any, make: Callable[[Any], Lane] | None = None) -> Lane | None:
+    """The lane of this client, made and registered now if there is none and *make* is given.
+
+    None as well for what only resembles a client of botocore's, and has events of its own kind.
+    """
+    events = client.meta.events
+    if not all(hasattr(events, name) for name in ("emit", "emit_until_response", "register_last", "__weakref__")):
+        return None
+    found = _lanes.get(events)
+    lane = None if found is None else found()
+    if lane is None and make is not None:
+        lane = make(client)
+        lane.register()
+        _lanes[events] = ref(lane)
+    return lane
+
+
+def _first(responses: Any) -> Any:
+    return next((response for _, response in responses if response is not None), None)
+
+
+def _lean(prepared: Any) -> Any:
+    """The request with headers in a dict, which connections copy and search faster."""
+    lean = copy(prepared)
+    lean.headers = dict(prepared.headers.items())
+    return lean
+
+
+def _is_known(auth: object) -> bool:
+    return (type(auth).__module__, type(auth).__qualname__) in {
+        ("botocore.auth", "SigV4Auth"),
+        ("botocore.crt.auth", "CrtSigV4Auth"),
+    }

@@ -1,0 +1,82 @@
+"""From the body of an answer to what boto3's client answers: quickly where that can be, else by botocore's parser."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+__all__ = ["parsed_reply"]
+
+_decode = msgspec.json.Decoder().decode
+_FIRST_NO_SUCCESS = 300
+# what a null looks like; a text may too, and then takes longer
+_NULL = re.compile(rb"null(?<=[:,\[\s]null)\s*[,\]}]")
+
+
+def parsed_reply(model: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer as a dict; *response* has the parts that botocore's parsers take."""
+    parsed = _quickly_parsed(response["body"]) if response["status_code"] < _FIRST_NO_SUCCESS else None
+    if parsed is None:
+        return _parsed_by_botocore(model, response)
+    headers = response["headers"]
+    metadata: dict[str, Any] = {}
+    if "x-amzn-requestid" in headers:
+        metadata["RequestId"] = headers["x-amzn-requestid"]
+    metadata["HTTPStatusCode"] = response["status_code"]
+    metadata["HTTPHeaders"] = {name.lower(): value for name, value in headers.items()}
+    parsed["ResponseMetadata"] = metadata
+    return parsed
+
+
+def _quickly_parsed(body: bytes) -> dict[str, Any] | None:
+    """The answer, or None for a body whose nulls, faults or escapes botocore has rules for."""
+    if b"null" in body and _NULL.search(body):
+        return None
+    try:
+        parsed: Any = _decode(body)
+        if b'"B"' in body or b'"BS"' in body:
+            _restore_bytes(parsed)
+    except (ValueError, RecursionError):
+        return None
+    return cast("dict[str, Any]", parsed) if isinstance(parsed, dict) else None
+
+
+def _restore_bytes(content: Any) -> None:
+    """Put bytes where JSON holds base64.
+
+    Below an attribute's name there is always a dict, so that a text below "B" is one even if an attribute is named so.
+    """
+    if isinstance(content, list):
+        for each in cast("Sequence[Any]", content):
+            if not isinstance(each, str):
+                _restore_bytes(each)
+    if not isinstance(content, dict):
+        return
+    members = cast("dict[str, Any]", content)
+    for name, value in members.items():
+        if isinstance(value, str):
+            if name == "B":
+                members[name] = b64decode(value)
+        elif name == "BS" and isinstance(value, list):
+            elements = cast("Sequence[Any]", value)
+            members[name] = [b64decode(each) if isinstance(each, str) else each for each in elements]
+        else:
+            _restore_bytes(value)
+
+
+def _parsed_by_botocore(model: Any, response: Mapping[str, Any]) -> dict[str, Any]:
+    from botocore.parsers import ResponseParserFactory  # noqa: PLC0415 - loaded with the first client
+
+    service = model.service_model
+    parser = ResponseParserFactory().create_parser(service.metadata["protocol"])
+    parsed: dict[str, Any] = parser.parse(response, model.output_shape)
+    if response["status_code"] >= _FIRST_NO_SUCCESS:
+        # errors bring members of their own: the item of a failed condition, the reasons of a cancellation
+        shape = service.shape_for_error_code(parsed.get("Error", {}).get("Code"))
+        if shape is not None:
+            parsed.update(parser.parse(response, shape))
+    return parsed
