@@ -6,7 +6,7 @@ waits. A driver runs it to its end (`run`) or hands out what it emits on the way
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, TypeAlias, TypeVar
@@ -34,10 +34,15 @@ Reply: TypeAlias = "dict[str, Any]"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request to the service; the reply is the dict that boto3's client answers."""
+    """One request to the service; the reply is the dict that boto3's client answers.
+
+    A driver that has the body of a success may make the reply with *decode*, which raises for one that it does not
+    take: then the reply is made as ever.
+    """
 
     operation: str
     params: dict[str, Any]
+    decode: Callable[[bytes], Reply] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from dynamap.model.indexes import GlobalIndex, Index, IndexUse, LocalIndex, Phys
 from dynamap.model.keys import Key, KeyPart
 from dynamap.model.layout import Layout
 from dynamap.model.names import camel_case
+from dynamap.model.stored import UNREAD, StoredItem, StoredItems, whole_items
 from dynamap.model.table import Table
 
 __all__ = [
+    "UNREAD",
     "Entity",
     "GlobalIndex",
     "Index",
@@ -20,11 +22,14 @@ __all__ = [
     "LocalIndex",
     "PhysicalIndex",
     "Resolved",
+    "StoredItem",
+    "StoredItems",
     "Table",
     "camel_case",
     "entity",
     "evolve",
     "mapped",
     "value_at",
+    "whole_items",
     "wire_at",
 ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -15,6 +16,7 @@ from dynamap.model.declare import Declaration
 from dynamap.model.indexes import IndexUse
 from dynamap.model.keys import FieldKey, KeyPart
 from dynamap.model.layout import Layout
+from dynamap.model.stored import UNREAD, StoredItem, StoredItems
 from dynamap.model.templates import KeyMismatch
 
 __all__ = ["Entity", "Resolved", "value_at", "wire_at"]
@@ -68,6 +70,7 @@ class Entity(Generic[M]):
         self.key_fields: tuple[str, ...] = tuple(dict.fromkeys(name for part in self.key_parts for name in part.fields))
         self._fields: dict[str, FieldShape] = shape.by_name
         self._stored_keys = stored_keys
+        self._stored_items: StoredItems | None = None
         self._check()
         self.version_attribute = self._fields[declared.version].attribute if declared.version is not None else None
         self.ttl_attribute = None if declared.ttl is None else layout.ttl
@@ -285,8 +288,23 @@ class Entity(Generic[M]):
         instance: M = self.decode_as(self.shape, item, applied=applied)
         return instance
 
+    def decode_into(self, items: Iterable[Mapping[str, Wire]], made: list[M]) -> None:
+        """Add the entities that items are. Raises ItemDecodeError for the first that is none."""
+        reader = self._stored_items
+        for item in items:
+            read: Any = UNREAD
+            if isinstance(item, StoredItem) and item.reader is reader:
+                read = item.reader.read(item)
+            made.append(self.decode(item) if read is UNREAD else read)
+
     def decode_as(self, shape: ClassShape, item: Mapping[str, Wire], *, applied: bool = False) -> Any:
         """The instance of a class with some of the entity's fields, as they are stored, that an item is."""
+        if isinstance(item, StoredItem):
+            if shape is self.shape and item.reader is self._stored_items:
+                read = item.reader.read(item)
+                if read is not UNREAD:
+                    return read
+            item = item.whole()
         if not self.claims(item):
             discriminator = self.layout.discriminator or ""
             found = item.get(discriminator, {}).get("S")
@@ -301,12 +319,26 @@ class Entity(Generic[M]):
         except DecodeFailure as failure:
             self.refuse(item, failure, applied=applied)
 
+    @property
+    def stored_items(self) -> StoredItems:
+        """How its items are read from the bytes of a reply; made when it is first asked for."""
+        if self._stored_items is None:
+            names = [self.name, *self.aliases, *((None,) if self.untyped else ())]
+            stored = all(field.stored for field in self.shape.fields)
+            known = None if stored else partial(self._known, shape=self.shape, applied=False)
+            made = StoredItems(self.shape, self.layout, names, self.ttl_attribute, self.version_attribute, known)
+            # of two that are made at the same time one is kept: structs of the other would be read as dicts
+            self._stored_items = made
+        return self._stored_items
+
     def refuse(self, item: Mapping[str, Wire], failure: DecodeFailure, *, applied: bool = False) -> NoReturn:
         """Raise ItemDecodeError: the item has something that does not fit."""
         self._refuse(item, format_path(failure.path), failure.problem, applied, failure)
 
     def claims(self, item: Mapping[str, Wire]) -> bool:
         """Whether an item says that it is one of this class, or says nothing and this class is what such items are."""
+        if isinstance(item, StoredItem) and item.reader is self._stored_items:
+            return item.reader.claims(item)
         if self.layout.discriminator is None:
             return True
         found = item.get(self.layout.discriminator)

@@ -11,6 +11,7 @@ from typing_extensions import Self
 
 from dynamap.errors import BatchIncomplete, DynamapError, ItemDecodeError, RequestError, ServiceError
 from dynamap.markers import D
+from dynamap.model import StoredItem
 from dynamap.operations.base import Moment, Operation, Scope
 from dynamap.operations.batches import (
     MOST_PLACES,
@@ -25,6 +26,7 @@ from dynamap.operations.batches import (
     then,
 )
 from dynamap.operations.item_key import ItemKey
+from dynamap.operations.replies import batch_decoder
 from dynamap.operations.sending import read
 from dynamap.operations.settling import unexpired
 from dynamap.operations.stopping import Stop, unless_stopped
@@ -105,7 +107,8 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         wanted: dict[str, Any] = {"Keys": list(keys)}
         if self._consistent:
             wanted["ConsistentRead"] = True
-        return Call("BatchGetItem", {"RequestItems": {self._scope.table_name: wanted}})
+        table = self._scope.table_name
+        return Call("BatchGetItem", {"RequestItems": {table: wanted}}, batch_decoder(self._scope.entity, table))
 
     # ---- the plans
 
@@ -130,14 +133,19 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         reader = _Reader(self._scope, self._given.begin(), self._what)
         window: deque[_Chunk] = deque()
         running: dict[Ticket, _Chunk] = {}
+        following: _Chunk | None = None
         while True:
-            while reader.more and len(window) < MOST_IN_FLIGHT:
-                chunk = reader.take()
+            while (following or reader.more) and len(window) < MOST_IN_FLIGHT:
+                chunk, following = following or reader.take(), None
                 if not chunk.places:
                     break
+                if not window and reader.more:
+                    # whether there is another one is not known before it is asked for
+                    ahead = reader.take()
+                    following = ahead if ahead.places else None
                 chunk.now = None if self._expired_included else self._scope.expiry(Moment(self._runtime.clock(), ""))
                 window.append(chunk)
-                if not reader.more and len(window) == 1:
+                if not following and not reader.more and len(window) == 1:
                     # a single request needs nobody beside it
                     chunk.error = yield from self._fetch(chunk)
                 elif chunk.slots:
@@ -180,11 +188,12 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         self, reply: Mapping[str, Any], waiting: Mapping[tuple[Any, ...], _Slot]
     ) -> dict[tuple[Any, ...], _Slot]:
         """Put the items where they are waited for; answers what is waited for still."""
-        responses: Mapping[str, Sequence[Item]] = reply.get("Responses") or {}
+        responses: Mapping[str, Sequence[Any]] = reply.get("Responses") or {}
         unprocessed: Mapping[str, Mapping[str, Sequence[Item]]] = reply.get("UnprocessedKeys") or {}
         for items in responses.values():
             for item in items:
-                slot = waiting.get(identity_of(self._scope, item))
+                read = isinstance(item, StoredItem)
+                slot = waiting.get(item.reader.identity(item) if read else identity_of(self._scope, item))
                 if slot is not None:
                     slot.item = item
         left = {identity_of(self._scope, key) for wanted in unprocessed.values() for key in wanted["Keys"]}

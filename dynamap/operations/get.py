@@ -11,6 +11,7 @@ from dynamap.expressions import Compiler, Field
 from dynamap.markers import D
 from dynamap.operations.base import Moment, Operation, Scope, named
 from dynamap.operations.projection import Projection
+from dynamap.operations.replies import item_decoder
 from dynamap.operations.sending import read
 from dynamap.operations.settling import unexpired
 from dynamap.plan import Call, Item, Plan
@@ -112,12 +113,13 @@ class Get(Readable[D, "M | Miss"], Generic[D, M, Miss]):
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
         if self._consistent:
             params["ConsistentRead"] = True
-        if self._projection is not None:
-            compiler = Compiler(self._scope.entity)
-            text = self._projection.text(compiler)
-            if text is not None:
-                params["ProjectionExpression"] = text
-                params |= compiler.placeholders()
+        if self._projection is None:
+            return Call("GetItem", params, item_decoder(self._scope.entity))
+        compiler = Compiler(self._scope.entity)
+        text = self._projection.text(compiler)
+        if text is not None:
+            params["ProjectionExpression"] = text
+            params |= compiler.placeholders()
         return Call("GetItem", params)
 
     def _plan(self) -> Plan[M | Miss]:

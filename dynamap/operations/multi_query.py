@@ -12,7 +12,7 @@ from typing_extensions import Self
 from dynamap.errors import ItemDecodeError, RequestError
 from dynamap.expressions import Compiler, Condition, KeyCondition
 from dynamap.markers import D
-from dynamap.model import Entity
+from dynamap.model import UNREAD, Entity, StoredItem
 from dynamap.operations.base import Moment, Operation, Scope, key_text
 from dynamap.operations.endings import Ending
 from dynamap.operations.filtering import Hiding
@@ -20,10 +20,11 @@ from dynamap.operations.joint_filters import JointFilter, check_joint_filter
 from dynamap.operations.joint_keys import JointSelection, bounds_of, select_jointly
 from dynamap.operations.pages import Source
 from dynamap.operations.reading import Reading
+from dynamap.operations.replies import joint_page_decoder
 from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import gathered
 from dynamap.operations.targets import Target
-from dynamap.plan import Item, Plan
+from dynamap.plan import Item, Plan, Reply
 
 __all__ = ["JointScope", "MultiQuery"]
 
@@ -163,6 +164,9 @@ class MultiQuery(Reading[D, M], Generic[D, M, G]):
     def _check_filter(self, condition: Condition) -> None:
         check_joint_filter(self._targets, condition, self._what)
 
+    def _reply_decoder(self) -> Callable[[bytes], Reply]:
+        return joint_page_decoder(self._entities)
+
     # ---- items
 
     def _shows(self, moment: Moment) -> Callable[[Item], bool]:
@@ -184,6 +188,13 @@ class MultiQuery(Reading[D, M], Generic[D, M, G]):
             if entity.claims(item):
                 return position
         return None
+
+    def _decode_into(self, items: list[Item], values: list[M]) -> None:
+        numbered = self._numbered
+        for item in items:
+            # one that was read as a struct is of the class of its discriminator
+            read: Any = UNREAD if numbered or not isinstance(item, StoredItem) else item.reader.read(item)
+            values.append(self._decode(item) if read is UNREAD else read)
 
     def _decode(self, item: Item) -> M:
         position = self._position(item)

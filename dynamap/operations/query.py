@@ -114,17 +114,17 @@ class Query(Reading[D, M]):
         msg = f"{self._what}: hydrate() reads whole items, project() parts of them: leave one out"
         raise RequestError(msg)
 
-    def _decoded(self, items: list[Item]) -> Plan[list[M]]:
+    def _decoded(self, items: list[Item], values: list[M]) -> Plan[None]:
         if not self._hydrated:
-            whole = yield from super()._decoded(items)
-            return whole
+            yield from super()._decoded(items, values)
+            return
         many: GetMany[D, M] = GetMany(self._scope, [self._key_of(item) for item in items])
         if self._expired_included:
             many = many.include_expired()
         many = many.strongly_consistent() if self._whole_consistent else many.eventually_consistent()
         # sent as a part of this
         found = yield from many._plan()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        return [each for each in found if each is not None]
+        values += [each for each in found if each is not None]
 
     def _key_of(self, item: Item) -> dict[str, Any]:
         """The key fields of an item. Raises ItemDecodeError."""

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
 
-from dynamap.errors import ItemNotFound, RequestError, SeveralItems
+from dynamap.errors import ItemDecodeError, ItemNotFound, RequestError, SeveralItems
 from dynamap.expressions import Compiler, Condition
 from dynamap.markers import D
 from dynamap.model import Entity
@@ -18,10 +18,11 @@ from dynamap.operations.endings import Ending, Pages, Series
 from dynamap.operations.filtering import Hiding, check_filter, check_whole, hiding
 from dynamap.operations.pages import Found, Page, Pager, PageSource, Source, binding_of
 from dynamap.operations.projection import Projection
+from dynamap.operations.replies import page_decoder
 from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import Stream, gathered
 from dynamap.operations.targets import Target
-from dynamap.plan import Call, Emit, Item, Plan
+from dynamap.plan import Call, Emit, Item, Plan, Reply
 
 __all__ = ["Reading"]
 
@@ -81,10 +82,13 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
     def _pager(self, source: Source, start: Item | None = None, *, ahead: bool = False) -> PageSource:
         return Pager(self._runtime, source, start=start, page_size=self._page_size, most=self._max_pages, ahead=ahead)
 
-    def _decode(self, item: Item) -> M:
-        """What is answered for an item. Raises ItemDecodeError."""
-        decoded: M = self._scope.entity.decode(item) if self._projection is None else self._projection.decode(item)
-        return decoded
+    def _decode_into(self, items: list[Item], values: list[M]) -> None:
+        """Add what is answered for these items. Raises ItemDecodeError for the first that is none of the class."""
+        if self._projection is None:
+            self._scope.entity.decode_into(items, values)
+            return
+        for item in items:
+            values.append(self._projection.decode(item))  # noqa: PERF401 - those before a faulty one are kept
 
     # ---- steps
 
@@ -157,7 +161,14 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
                 rest = found.items
                 while rest and left != 0:
                     size = self._chunk_size(left)
-                    values = yield from self._decoded(rest[:size])
+                    values: list[M] = []
+                    try:
+                        yield from self._decoded(rest[:size], values)
+                    except ItemDecodeError:
+                        # what came before it is good
+                        if values:
+                            yield Emit(values)
+                        raise
                     rest = rest[size:]
                     left = None if left is None else left - len(values)
                     if values:
@@ -169,7 +180,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         rest = items
         while rest and (left is None or len(values) < left):
             size = self._chunk_size(None if left is None else left - len(values))
-            values += yield from self._decoded(rest[:size])
+            yield from self._decoded(rest[:size], values)
             rest = rest[size:]
         return values, rest
 
@@ -177,10 +188,10 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         """How many items to make answers of at once, where *left* are asked for still."""
         return _MOST_AT_ONCE if left is None else min(left, _MOST_AT_ONCE)
 
-    def _decoded(self, items: list[Item]) -> Plan[list[M]]:
-        """What is answered for these items."""
+    def _decoded(self, items: list[Item], values: list[M]) -> Plan[None]:
+        """Add what is answered for these items."""
         yield from ()
-        return [self._decode(item) for item in items]
+        self._decode_into(items, values)
 
     def _first_request(self, moment: Moment) -> Call | None:
         source = self._source(moment)
@@ -353,6 +364,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         if text is not None:
             params["FilterExpression"] = text
         binding = binding_of(operation, params, compiler.placeholders(), hidden.clock)
+        decode = None
         if counting:
             if hidden.complete:
                 params["Select"] = "COUNT"
@@ -361,11 +373,17 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             if projected is not None:
                 params["ProjectionExpression"] = projected
         elif not self._hydrated:
+            decode = self._reply_decoder()
             check_whole(self._target, self._what, hydrates=operation == "Query")
         params |= compiler.placeholders()
         if self._consistent:
             params["ConsistentRead"] = True
-        return Source(Call(operation, params), self._what, self._shows(moment), bool(self._filters), binding)
+        shows = None if hidden.complete else self._shows(moment)
+        return Source(Call(operation, params, decode), self._what, shows, bool(self._filters), binding)
+
+    def _reply_decoder(self) -> Callable[[bytes], Reply]:
+        """What makes replies of whole items straight from their bytes."""
+        return page_decoder(self._scope.entity)
 
     def _expiry(self, moment: Moment) -> int | None:
         """The second up to which items have expired; None where that does not count."""

@@ -1,0 +1,215 @@
+"""Items read straight from the bytes of a reply, as structs that are items to whoever looks at their attributes.
+
+A reply is decoded once, into structs whose fields have their types, which is several times faster than into dicts, and
+the generated decoders make instances of them. What does not fit is decoded again, as dicts, which say what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, cast
+
+import msgspec
+
+from dynamap.codec import ClassShape, Wire
+from dynamap.codec.generated import compiled, item_from_json
+from dynamap.codec.generated.values import from_json
+from dynamap.model.layout import Layout
+
+__all__ = ["UNREAD", "StoredItem", "StoredItems", "whole_items"]
+
+UNREAD: Final = object()
+"""Stands for an instance where none was made."""
+
+_ORIGIN = "dynamap.origin"
+"""What a struct calls its origin in JSON; what an attribute of this name holds is overwritten."""
+
+
+class _Text(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """The attribute value of a discriminator, or a key that is text."""
+
+    S: str
+
+
+class _Number(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """The attribute value of a key that is a number."""
+
+    N: str
+
+
+class _Binary(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """The attribute value of a key that is binary data."""
+
+    B: bytes
+
+
+_KEYS: dict[str, Any] = {"S": _Text, "N": _Number, "B": _Binary}
+
+
+class StoredItem:
+    """One item of a reply: a struct, and a mapping of attributes as every item is.
+
+    *origin* gives the whole of it, and the position that it has there.
+    """
+
+    __slots__ = ()
+
+    origin: tuple[Callable[[int], dict[str, Wire]], int]
+    reader: StoredItems
+    kept: dict[str, str]
+    """The struct's field for each attribute that it has beside those of the class, or that holds a single value."""
+
+    def whole(self) -> dict[str, Wire]:
+        """The item as a dict, as boto3's low-level client gives it."""
+        at, position = self.origin
+        return at(position)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The attribute value, or the default where there is none."""
+        field = self.kept.get(name)
+        if field is None:
+            return self.whole().get(name, default)
+        wire = getattr(self, field)
+        if wire is msgspec.UNSET:
+            return default
+        if isinstance(wire, msgspec.Struct):
+            # the struct of a single value has the bytes themselves
+            given = ((tag, getattr(wire, tag)) for tag in wire.__struct_fields__)
+            return {tag: content for tag, content in given if content is not msgspec.UNSET}
+        return from_json(wire)
+
+    def __getitem__(self, name: str) -> Wire:
+        wire = self.get(name)
+        if wire is None:
+            raise KeyError(name)
+        return cast("Wire", wire)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole())
+
+    def __len__(self) -> int:
+        return len(self.whole())
+
+    def keys(self) -> Any:
+        """The names of the attributes."""
+        return self.whole().keys()
+
+    def values(self) -> Any:
+        """The attribute values."""
+        return self.whole().values()
+
+    def items(self) -> Any:
+        """The names with the attribute values."""
+        return self.whole().items()
+
+
+class StoredItems:
+    """How the items of one entity are read: their struct type, and what makes instances of it.
+
+    *struct* is None where items of the class cannot be structs: then they are dicts, as ever.
+    """
+
+    def __init__(
+        self,
+        shape: ClassShape,
+        layout: Layout,
+        names: Sequence[str | None],
+        ttl: str | None,
+        version: str | None,
+        known: Callable[[Mapping[str, Wire]], Mapping[str, Any]] | None,
+    ) -> None:
+        self._compiled = compiled(shape)
+        self._names = frozenset(names)
+        self._known = known
+        self.decoders: dict[object, Any] = {}
+        """What was made to read replies with such items, by the kind of the reply."""
+        fields = self._compiled.raw_fields
+        self.struct: Any = None
+        self._type_field: str | None = None
+        if fields is None or _ORIGIN in fields:
+            return
+        self._version_field = None if version is None else fields[version]
+        types: dict[str, Any] = {key.name: _KEYS[key.wire_type] for key in layout.keys}
+        if layout.discriminator is not None:
+            types.setdefault(layout.discriminator, _Text)
+        if ttl is not None:
+            types.setdefault(ttl, dict[str, Any])
+        extra = {name: f"k{number}" for number, name in enumerate(types) if name not in fields}
+        self._keys = [({**fields, **extra}[key.name], key.wire_type) for key in layout.keys]
+        if layout.discriminator is not None:
+            self._type_field = extra[layout.discriminator]
+        self.struct = msgspec.defstruct(
+            shape.cls.__name__,
+            [
+                *((field, types[name] | msgspec.UnsetType, msgspec.UNSET) for name, field in extra.items()),
+                ("origin", Any, None),
+            ],
+            bases=(StoredItem, self._compiled.raw_type),
+            rename={**{field: name for name, field in extra.items()}, "origin": _ORIGIN},
+            namespace={"kept": {**_single(fields, self._compiled.raw_type), **extra}, "reader": self},
+            gc=False,
+        )
+
+    def identity(self, item: StoredItem) -> tuple[Any, ...]:
+        """The contents of its key; numbers by value, as the service compares."""
+        return tuple(
+            Decimal(content) if tag == "N" else content
+            for tag, content in ((tag, getattr(getattr(item, field), tag)) for field, tag in self._keys)
+        )
+
+    def claims(self, item: StoredItem) -> bool:
+        """Whether an item says that it is one of the class; None among the names stands for saying nothing."""
+        if self._type_field is None:
+            return True
+        said = getattr(item, self._type_field)
+        return (None if said is msgspec.UNSET else said.S) in self._names
+
+    def read(self, item: StoredItem) -> Any:
+        """The instance that an item is; UNREAD where it is to be looked at as a dict, which says what is wrong."""
+        if not self.claims(item):
+            return UNREAD
+        if self._version_field is not None:
+            wire = getattr(item, self._version_field)
+            # without a version, or with 0, it is read as -1; and others are no versions
+            text = "" if wire is msgspec.UNSET else wire.N
+            if not (text.isascii() and text.isdigit() and text.strip("0")):
+                return UNREAD
+        try:
+            known = None if self._known is None else self._known(cast("Mapping[str, Wire]", item))
+            return self._compiled.decode_struct(item, known)
+        except Exception:  # noqa: BLE001 - the dict will tell, in the words of the interpreter
+            return UNREAD
+
+
+def _single(fields: Mapping[str, str], struct: Any) -> dict[str, str]:
+    """The fields whose attribute value is one that a struct with its contents stands for, or no struct at all."""
+    types = {field.name: field.type for field in msgspec.structs.fields(struct)}
+    return {name: field for name, field in fields.items() if _is_single(types[field])}
+
+
+def _is_single(kind: Any) -> bool:
+    if kind is Any:
+        return True
+    parts = [part for part in getattr(kind, "__args__", (kind,)) if part is not msgspec.UnsetType]
+    if len(parts) != 1 or not isinstance(parts[0], type) or not issubclass(parts[0], msgspec.Struct):
+        return False
+    contents: list[Any] = []
+    for field in msgspec.structs.fields(parts[0]):
+        contents += getattr(field.type, "__args__", (field.type,))
+    return set(contents) <= {str, bytes, bool, msgspec.UnsetType}
+
+
+def whole_items(body: bytes, items_of: Callable[[Any], Any]) -> Callable[[int], dict[str, Wire]]:
+    """The items of a reply as dicts, which are made of its *body* when the first is asked for."""
+    found: list[dict[str, Wire]] = []
+
+    def at(position: int) -> dict[str, Wire]:
+        if not found:
+            found.extend(item_from_json(item) for item in items_of(msgspec.json.decode(body)))
+        return found[position]
+
+    return at
