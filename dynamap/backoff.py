@@ -210,6 +210,9 @@ class TokenBucket:
     def give(self, amount: float) -> None:
         """Put `amount` back, never above the capacity."""
         _require_amount(amount)
+        if self._left >= self._capacity:
+            # as if whoever takes at this moment came after it
+            return
         with self._lock:
             self._left = min(self._capacity, self._left + amount)
 

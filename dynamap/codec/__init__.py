@@ -14,7 +14,7 @@ from dynamap.codec.pydantic_classes import annotated_type, generic_model, is_pyd
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
 from dynamap.codec.scopes import remember_names
 from dynamap.codec.shapes import Shape
-from dynamap.codec.sizes import MOST_ITEM_BYTES, exceeds, item_size, wire_size
+from dynamap.codec.sizes import MOST_ITEM_BYTES, exceeds, item_size, size_at_most, wire_size
 from dynamap.codec.temporal import Date, DateTime, Duration, EpochNumber, EpochTime, Time
 from dynamap.codec.unions import TaggedUnion, UnionShape
 from dynamap.codec.unwrap import unwrapped
@@ -77,6 +77,7 @@ __all__ = [
     "item_size",
     "remember_names",
     "shape_of",
+    "size_at_most",
     "unwrapped",
     "wire_size",
 ]

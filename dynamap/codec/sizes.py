@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["MOST_ITEM_BYTES", "exceeds", "item_size", "wire_size"]
+import msgspec
+
+__all__ = ["MOST_ITEM_BYTES", "exceeds", "item_size", "size_at_most", "wire_size"]
 
 MOST_ITEM_BYTES = 400 * 1024
 # 38 digits in pairs, a sign, an exponent
 _QUARTER_OF_A_NUMBER = 6
+
+_as_json = msgspec.json.Encoder().encode
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
@@ -45,7 +49,16 @@ def wire_size(wire: Mapping[str, Any]) -> int:
 
 def exceeds(item: Mapping[str, Mapping[str, Any]], most: int) -> bool:
     """Whether an item has more bytes than *most*; a small one is not measured exactly."""
-    return 4 * (sum(map(len, item)) + _quarters(item.values())) > most and item_size(item) > most
+    return size_at_most(item) > most and item_size(item) > most
+
+
+def size_at_most(item: Mapping[str, Mapping[str, Any]]) -> int:
+    """No less than the size of an item, and quicker: in JSON nothing is shorter than it counts."""
+    try:
+        return len(_as_json(item))
+    except (TypeError, ValueError):
+        # a lone surrogate, which is told of where the value is encoded
+        return 4 * (sum(map(len, item)) + _quarters(item.values()))
 
 
 def _quarters(wires: Iterable[Mapping[str, Any]]) -> int:

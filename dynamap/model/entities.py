@@ -14,6 +14,7 @@ from dynamap.codec.generated import compiled
 from dynamap.errors import EncodeError, ItemDecodeError, KeyValueError, ModelError, RequestError
 from dynamap.model.declare import Declaration
 from dynamap.model.indexes import IndexUse
+from dynamap.model.key_code import KeyCode, key_code
 from dynamap.model.keys import FieldKey, KeyPart
 from dynamap.model.layout import Layout
 from dynamap.model.stored import UNREAD, StoredItem, StoredItems
@@ -70,6 +71,7 @@ class Entity(Generic[M]):
         self.key_fields: tuple[str, ...] = tuple(dict.fromkeys(name for part in self.key_parts for name in part.fields))
         self._fields: dict[str, FieldShape] = shape.by_name
         self._stored_keys = stored_keys
+        self._key_code: KeyCode | None = None
         self._stored_items: StoredItems | None = None
         self._check()
         self.version_attribute = self._fields[declared.version].attribute if declared.version is not None else None
@@ -90,6 +92,7 @@ class Entity(Generic[M]):
     def take_parts(self, parts: Sequence[KeyPart]) -> None:
         """Take key parts that refuse what would be another entity's key; made by Table only."""
         self.key_parts = tuple(parts)
+        self._key_code = None
 
     def __repr__(self) -> str:
         return f"Entity({self.cls.__qualname__})"
@@ -213,6 +216,24 @@ class Entity(Generic[M]):
 
     def key(self, values: Mapping[str, Any]) -> dict[str, Wire]:
         """The primary key for these field values, all of them and no others. Raises KeyValueError."""
+        try:
+            made = self.key_code.of_values(values)
+        except Exception:  # noqa: BLE001 - whatever it is, the parts say it
+            made = None
+        return self.key_by_parts(values) if made is None else made
+
+    @property
+    def key_code(self) -> KeyCode:
+        """What is generated for its keys, made when the first is."""
+        found = self._key_code
+        if found is None:
+            title = self.cls.__qualname__
+            found = key_code(title, self._fields, self.key_fields, self.key_parts, self.indexes)
+            self._key_code = found
+        return found
+
+    def key_by_parts(self, values: Mapping[str, Any]) -> dict[str, Wire]:
+        """The same as `key`, without generated code."""
         for name in values:
             if name not in self.key_fields:
                 msg = f"{self.cls.__qualname__} has no key field {name!r}: its key is {self._key_words()}"
@@ -252,19 +273,36 @@ class Entity(Generic[M]):
 
     def key_of(self, instance: M) -> dict[str, Wire]:
         """The primary key of an instance. Raises KeyValueError."""
-        return self.key(self.key_values(instance))
+        try:
+            made = self.key_code.of_instance(instance)
+        except Exception:  # noqa: BLE001 - whatever it is, the parts say it
+            made = None
+        return self.key_by_parts(self.key_values(instance)) if made is None else made
+
+    def index_attributes(self, instance: M) -> dict[str, Wire] | None:
+        """The attributes that an instance has for indexes; None where each is to be looked at by itself."""
+        if not self.indexes:
+            return {}
+        try:
+            return self.key_code.of_indexes(instance)
+        except Exception:  # noqa: BLE001 - whatever it is, the parts say it
+            return None
 
     def _key_words(self) -> str:
         return ", ".join(self.key_fields) or "the same for all its items"
 
     # ---- items
 
-    def encode(self, instance: M) -> dict[str, Wire]:
-        """The whole item but for the write id. Raises KeyValueError or EncodeError."""
-        item = self.key_of(instance)
+    def encode(self, instance: M, key: Mapping[str, Wire] | None = None) -> dict[str, Wire]:
+        """The whole item but for the write id; *key* is its key if that is known.
+
+        Raises KeyValueError or EncodeError.
+        """
+        item = self.key_of(instance) if key is None else dict(key)
         if self.layout.discriminator is not None:
             item[self.layout.discriminator] = {"S": self.name}
-        return {**item, **self.attributes(instance)}
+        item.update(self.attributes(instance))
+        return item
 
     def attributes(self, instance: M) -> dict[str, Wire]:
         """The stored fields of an instance, without bookkeeping. Raises EncodeError or KeyValueError."""

@@ -108,7 +108,7 @@ class KeyTemplate:
         KeyValueError for a value that is missing or None, of another type, too wide or otherwise without a text, and
         for a key that is empty, too long, or another entity's.
         """
-        return self._checked(self._join(values))
+        return self.checked(self._join(values))
 
     def parse(self, key: str) -> dict[str, Any]:
         """The field values of a key, typed; KeyMismatch if `render` gives no such key."""
@@ -237,7 +237,8 @@ class KeyTemplate:
     def _listed(self) -> str:
         return " or ".join(f"{self.owner}.{field}" for field in self.fields) or "the template"
 
-    def _checked(self, key: str) -> str:
+    def checked(self, key: str) -> str:
+        """The key itself. KeyValueError for one that is empty, too long, or another entity's."""
         if not key:
             msg = f"{self._named()} gives an empty key, which DynamoDB does not take: give {self._listed()} a text"
             raise KeyValueError(msg)
@@ -306,7 +307,7 @@ class KeyTemplate:
 
     def _equal(self, place: Place, text: str) -> KeyRange:
         key = place.key(text)
-        checked = self._checked(key) if place.last else self._within_limit(key)
+        checked = self.checked(key) if place.last else self._within_limit(key)
         return KeyRange("eq" if place.last else "begins_with", (checked,))
 
     def _check_operation(self, placeholder: Placeholder, place: Place, op: Operation) -> None:

@@ -168,6 +168,11 @@ class FieldKey(KeyPart):
             msg += "give the field another type, or the key another field"
         raise ModelError(msg)
 
+    @property
+    def limit(self) -> int:
+        """The most bytes that DynamoDB takes: 2048 in a partition key, 1024 in a sort key."""
+        return _SORT_LIMIT if self.sort else _PARTITION_LIMIT
+
     def encode(self, values: Mapping[str, Any]) -> Wire:
         value = values.get(self.field.name)
         if value is None:
@@ -189,7 +194,7 @@ class FieldKey(KeyPart):
         if kind == "N":
             return
         size = len(content.encode() if kind == "S" else content)
-        limit = _SORT_LIMIT if self.sort else _PARTITION_LIMIT
+        limit = self.limit
         if size == 0:
             msg = f"{self._named()} is empty, which DynamoDB does not take in a key: give it a value"
             raise KeyValueError(msg)

@@ -39,7 +39,7 @@ class Layout:
         """The name of the sort key attribute; None of a table without one."""
         return None if self.sort is None else self.sort.name
 
-    @property
+    @cached_property
     def keys(self) -> tuple[Key, ...]:
         """The key attributes, the partition key first."""
         return (self.partition,) if self.sort is None else (self.partition, self.sort)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dynamap.codec import item_size
+from dynamap.codec import item_size, size_at_most
 from dynamap.errors import LimitExceeded, RequestError
 from dynamap.markers import Write
 from dynamap.model import Entity
@@ -23,34 +23,43 @@ LONGEST_TOKEN = 36
 MOST_BYTES = 4 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Action:
     """A write as a part of a transaction: its request, and what it is sent under, which says what its failure means.
 
-    *kind* is Put, Update, Delete or ConditionCheck. *stored* answers the entity that it stores, None where that is not
-    known. *parents* are the parts of the item that may be missing for what is changed inside of them.
+    *kind* is Put, Update, Delete or ConditionCheck, *key* that of the item that it is about. *stored* answers the
+    entity that it stores, None where that is not known. The *terms* and what *may_be_missing*, the parts of the item
+    inside of which something is changed, are put together when they are asked for, and so is the name.
     """
 
     kind: str
     params: dict[str, Any]
     entity: Entity[Any]
-    terms: Terms
+    key: Item
+    named: object
+    made_under: Callable[[], Terms]
     stored: Callable[[], Any] = lambda: None
-    parents: Sequence[str] = ()
+    may_be_missing: Callable[[], Sequence[str]] = tuple
 
     @property
     def what(self) -> str:
         """What it is called in messages."""
-        return self.terms.what
+        return str(self.named)
 
     @property
-    def key(self) -> Item:
-        """The key of the item that it is about."""
-        return self.terms.key
+    def terms(self) -> Terms:
+        """What it is sent under."""
+        return self.made_under()
+
+    @property
+    def parents(self) -> Sequence[str]:
+        """The parts of the item that may be missing for what is changed inside of them."""
+        return self.may_be_missing()
 
     def has_expired(self, item: Mapping[str, Any]) -> bool:
         """Whether the item that stands there counts as absent."""
-        return self.terms.now is not None and self.entity.is_expired(item, self.terms.now)
+        now = self.terms.now
+        return now is not None and self.entity.is_expired(item, now)
 
     @property
     def identity(self) -> tuple[Any, ...]:
@@ -60,12 +69,11 @@ class Action:
 
 def item_identity(table_name: str, key: Item) -> tuple[Any, ...]:
     """What two requests about one item share; numbers by value, as the service compares them."""
-    parts = [
-        (name, kind, Decimal(value) if kind == "N" else value)
-        for name, wire in key.items()
-        for kind, value in wire.items()
-    ]
-    return (table_name, *parts)
+    parts: list[Any] = [table_name]
+    for name, wire in key.items():
+        for kind, value in wire.items():
+            parts += (name, kind, Decimal(value) if kind == "N" else value)
+    return tuple(parts)
 
 
 def checked_write(position: int, operation: object, runtime: Runtime) -> Any:
@@ -94,18 +102,28 @@ def check_actions(actions: Sequence[Action]) -> None:
         raise LimitExceeded(msg)
     seen: dict[tuple[Any, ...], tuple[int, Action]] = {}
     for position, action in enumerate(actions, 1):
-        if action.identity in seen:
-            first, other = seen[action.identity]
+        identity = action.identity
+        if identity in seen:
+            first, other = seen[identity]
             msg = (
                 f"a transaction takes one operation per item, but operations {first} ({other.what}) and "
                 f"{position} ({action.what}) are about the same: make one of them"
             )
             raise RequestError(msg)
-        seen[action.identity] = (position, action)
+        seen[identity] = (position, action)
+    if sum(map(_most, actions)) <= MOST_BYTES:
+        return
     size = sum(map(_size, actions))
     if size > MOST_BYTES:
         msg = f"the items of this transaction have {size:,} bytes; DynamoDB takes {MOST_BYTES:,}: make several of it"
         raise LimitExceeded(msg)
+
+
+def _most(action: Action) -> int:
+    """No less than the size of an action."""
+    values = action.params.get("ExpressionAttributeValues")
+    most = size_at_most(action.params.get("Item") or action.key)
+    return most if values is None else most + size_at_most(values)
 
 
 def _size(action: Action) -> int:

@@ -25,6 +25,7 @@ __all__ = [
     "Attempt",
     "Builder",
     "Moment",
+    "Named",
     "Operation",
     "Refused",
     "Runtime",
@@ -160,6 +161,20 @@ class Scope(Generic[M]):
     def expiry(self, moment: Moment) -> int | None:
         """The second up to which items have expired; None for a type that never expires."""
         return None if self.entity.ttl_attribute is None else math.floor(moment.now)
+
+
+class Named:
+    """What an operation on one item is called in messages, put together when one is made."""
+
+    __slots__ = ("_scope", "_values", "_verb")
+
+    def __init__(self, verb: str, scope: Scope[Any], values: Mapping[str, Any]) -> None:
+        self._verb = verb
+        self._scope = scope
+        self._values = values
+
+    def __str__(self) -> str:
+        return named(self._verb, self._scope, self._values)
 
 
 def named(verb: str, scope: Scope[Any], values: Mapping[str, Any]) -> str:

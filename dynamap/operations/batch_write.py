@@ -57,11 +57,14 @@ _ENVELOPE: Final = 64
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """One write of a request: *source* is what the caller gets back if it is left."""
+    """One write of a request: *source* is what the caller gets back if it is left, *values* are its key fields.
+
+    Those of an instance are left to be asked for.
+    """
 
     position: int
     source: Any
-    values: Mapping[str, Any]
+    values: Mapping[str, Any] | None
     identity: tuple[Any, ...]
     request: dict[str, Any]
     weight: int = 0
@@ -250,12 +253,11 @@ def _put_entry(scope: Scope[Any], given: Any, position: int) -> _Entry:
     if entity.version_attribute is not None:
         # as long as the number that it will have
         item[entity.version_attribute] = {"N": str(entity.layout.first_version(scope.runtime.clock()))}
-    values = entity.key_values(instance)
     weight = _SMALL * _LONGEST_ESCAPE
     if exceeds(item, _SMALL):
-        check_item_size(entity, item, shown(values))
+        check_item_size(entity, item, shown(entity.key_values(instance)))
         weight = _ENVELOPE + len(json.dumps(item, default=_as_base64))
-    return _Entry(position, instance, values, identity_of(scope, item), {"PutRequest": {"Item": item}}, weight)
+    return _Entry(position, instance, None, identity_of(scope, item), {"PutRequest": {"Item": item}}, weight)
 
 
 def _delete_entry(scope: Scope[Any], given: Any, position: int) -> _Entry:
@@ -302,6 +304,10 @@ class _Reader(Reader[_Entry]):
 
     def _made(self, given: Any) -> _Entry:
         return self._batch.entry(self._batch.scope, given, self.count + 1)
+
+    def is_at_end(self) -> bool:
+        """Whether there is no further request, as far as that is known without reading on."""
+        return self._carried is None and super().is_at_end()
 
     def error_after(self) -> Exception | None:
         """The error, which says what became of those before it; they are written by now."""
@@ -354,7 +360,7 @@ class _Sending:
             self._left.extend(chunk.values())
             return
         plan = self._batch.write(chunk)
-        if not self._reader.more and not self._running:
+        if self._reader.is_at_end() and not self._running:
             # a single request needs nobody beside it
             self._end(chunk, (yield from plan))
             return
@@ -386,7 +392,9 @@ class _Sending:
         what, noun, done = batch.what, batch.noun, batch.done
         left = tuple(entry.source for entry in self._left)
         counted = f"{len(left):,} of the {self._reader.count:,} {noun}s that were taken"
-        named = f"the first of them {shown(self._left[0].values)}"
+        head = self._left[0]
+        values = batch.scope.entity.key_values(head.source) if head.values is None else head.values
+        named = f"the first of them {shown(values)}"
         after = then(self._reader.error, noun)
         if lost is not None:
             msg = (

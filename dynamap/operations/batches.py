@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from operator import length_hint
 from typing import Any, Final, Generic, TypeVar
 
 from dynamap.backoff import RETRY_COST, full_jitter, time_left
@@ -40,6 +41,15 @@ T = TypeVar("T")
 
 # what may be read for one request: of one key over and over, no number of others would ever be there
 MOST_PLACES: Final = 1000
+
+# they know how much is left, and asking runs no code of the caller's
+_KNOWING: Final = (
+    type(iter(list[Any]())),
+    type(iter(tuple[Any, ...]())),
+    type(iter(set[Any]())),
+    type(iter(dict[Any, Any]())),
+    type(iter(dict[Any, Any]().values())),
+)
 
 _MOST_ROUNDS = 10
 _BASE = 0.05
@@ -145,6 +155,10 @@ class Reader(Generic[T]):
         self.count += 1
         return made
 
+    def is_at_end(self) -> bool:
+        """Whether nothing more is to come, as far as that is known without reading on."""
+        return not self.more or (type(self._given) in _KNOWING and length_hint(self._given) == 0)
+
     def _end(self, error: Exception) -> None:
         self.more = False
         self.error = error
@@ -189,8 +203,8 @@ def identity_of(scope: Scope[Any], item: Mapping[str, Mapping[str, Any]]) -> tup
     """What two keys of one item share, from its key or the whole of it; numbers by value, as the service compares."""
     identity: list[Any] = []
     for key in scope.entity.layout.keys:
-        kind, value = next(iter(item[key.name].items()))
-        identity.append(Decimal(value) if kind == "N" else value)
+        for kind, value in item[key.name].items():
+            identity.append(Decimal(value) if kind == "N" else value)
     return tuple(identity)
 
 

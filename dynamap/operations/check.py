@@ -82,13 +82,18 @@ class Check(Conditioned, Write[D, M_co]):
             "ConditionCheck",
             self._request(moment).params,
             self._scope.entity,
-            Terms(
-                self._what,
-                self._key,
-                self._values,
-                self._guard(),
-                existence=self._existence,
-                conditioned=bool(self._conditions),
-                now=self._expiry(moment),
-            ),
+            self._key,
+            self._named,
+            lambda: self._terms(moment),
+        )
+
+    def _terms(self, moment: Moment) -> Terms:
+        return Terms(
+            self._named,
+            self._key,
+            self._values,
+            self._guard(),
+            existence=self._existence,
+            conditioned=bool(self._conditions),
+            now=self._expiry(moment),
         )

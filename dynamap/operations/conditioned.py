@@ -10,8 +10,8 @@ from typing_extensions import Self
 from dynamap.errors import RequestError
 from dynamap.expressions import Compiler, Condition
 from dynamap.expressions.evaluate import evaluate
-from dynamap.operations.base import Builder, Moment, Runtime, Scope, named
-from dynamap.operations.guards import Guard, expired_text
+from dynamap.operations.base import Builder, Moment, Named, Runtime, Scope
+from dynamap.operations.guards import Guard, GuardKind, expired_text
 from dynamap.operations.index_keys import absent_reads_as, reads_as
 from dynamap.operations.replication import check_condition_holds
 from dynamap.plan import Item
@@ -26,10 +26,10 @@ class Conditioned(Builder):
     _scope: Scope[Any]
     _key: Item
     _values: dict[str, Any]
-    _what: str
-    _conditions: tuple[Condition, ...]
-    _existence: bool | None
-    _expired_included: bool
+    _named: Named
+    _conditions: tuple[Condition, ...] = ()
+    _existence: bool | None = None
+    _expired_included: bool = False
 
     def _begin(self, verb: str, scope: Scope[Any], key: Item, values: dict[str, Any]) -> None:
         self.__dict__.update(
@@ -37,11 +37,13 @@ class Conditioned(Builder):
             _scope=scope,
             _key=key,
             _values=values,
-            _what=named(verb, scope, values),
-            _conditions=(),
-            _existence=None,
-            _expired_included=False,
+            _named=Named(verb, scope, values),
         )
+
+    @property
+    def _what(self) -> str:
+        """What it is called in messages."""
+        return str(self._named)
 
     def if_(self, condition: Condition) -> Self:
         """Write only if this holds of the stored item; several must all hold. Failing, `ConditionFailed`."""
@@ -77,6 +79,10 @@ class Conditioned(Builder):
     def _is_conditioned(self) -> bool:
         """Whether anything but the guard can fail."""
         return bool(self._conditions or self._assumptions())
+
+    def _asks_nothing(self, guard: Guard) -> bool:
+        """Whether the request has no condition at all."""
+        return guard.kind is GuardKind.NONE and self._existence is None and not self._is_conditioned()
 
     def _holds_of_nothing(self) -> bool:
         """Whether everything but the guard would hold if nothing were stored."""

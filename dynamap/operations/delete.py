@@ -32,8 +32,10 @@ class _DeleteSteps(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         return Guard(GuardKind.EXISTS if self._existence else GuardKind.NONE)
 
     def _request(self, moment: Moment, guard: Guard) -> Call:
-        compiler = self._compiler()
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
+        if self._asks_nothing(guard):
+            return Call("DeleteItem", params)
+        compiler = self._compiler()
         params |= self._condition_params(compiler, guard, self._expiry(moment))
         params |= compiler.placeholders()
         return Call("DeleteItem", params)

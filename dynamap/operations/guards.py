@@ -14,7 +14,7 @@ from dynamap.errors import RequestError
 from dynamap.expressions import Compiler
 from dynamap.model import Entity
 
-__all__ = ["Guard", "GuardKind", "expired_text", "guard_of_version"]
+__all__ = ["NOTHING_ASKED", "Guard", "GuardKind", "expired_text", "guard_of_version"]
 
 
 class GuardKind(Enum):
@@ -102,6 +102,9 @@ class Guard:
     def next_version(self, entity: Entity[Any], start: float) -> int:
         """The number to store where this guard held; what starts afresh begins at *start*, in epoch seconds."""
         return entity.layout.first_version(start) if self.starts_afresh else self.version + 1
+
+
+NOTHING_ASKED = Guard(GuardKind.NONE)
 
 
 def expired_text(compiler: Compiler, entity: Entity[Any], now: int) -> str:

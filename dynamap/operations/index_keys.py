@@ -32,14 +32,22 @@ __all__ = [
 M = TypeVar("M")
 
 
-def stored_item(entity: Entity[M], instance: M) -> Item:
-    """The whole item of an instance but for the write id: what a put stores. Raises KeyValueError or EncodeError."""
-    item = entity.encode(instance)
-    return {**item, **index_attributes(entity, instance, item)}
+def stored_item(entity: Entity[M], instance: M, key: Item | None = None) -> Item:
+    """The whole item of an instance but for the write id: what a put stores. Raises KeyValueError or EncodeError.
+
+    *key* is the key of the instance, if it is known.
+    """
+    item = entity.encode(instance, key)
+    if entity.indexes:
+        item.update(index_attributes(entity, instance, item))
+    return item
 
 
 def index_attributes(entity: Entity[M], instance: M, item: Item) -> Item:
     """The index attributes of an instance, which is encoded as *item*. Raises KeyValueError."""
+    made = entity.index_attributes(instance)
+    if made is not None:
+        return made
     found: Item = {}
     for use in entity.indexes:
         if not use.computed or not _holds(use, entity, item):

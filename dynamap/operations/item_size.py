@@ -17,7 +17,7 @@ __all__ = ["check_item_size"]
 _MOST_NAMED = 3
 
 
-def check_item_size(entity: Entity[Any], item: Item, what: str, *, whole: bool = True) -> None:
+def check_item_size(entity: Entity[Any], item: Item, what: object, *, whole: bool = True) -> None:
     """Raise ItemTooLarge for an item of more than 400 KB; without *whole* it is only a part of what will be stored."""
     if not exceeds(item, MOST_ITEM_BYTES):
         return

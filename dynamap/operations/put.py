@@ -9,7 +9,7 @@ from typing_extensions import Self
 from dynamap.errors import RequestError
 from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
-from dynamap.operations.guards import Guard, GuardKind, guard_of_version
+from dynamap.operations.guards import NOTHING_ASKED, Guard, GuardKind, guard_of_version
 from dynamap.operations.index_keys import stored_item
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.writing import WriteSteps
@@ -47,17 +47,19 @@ class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
                 raise RequestError(msg)
             return guard
         if self._existence is None:
-            return Guard(GuardKind.NONE)
+            return NOTHING_ASKED
         return Guard(GuardKind.EXISTS if self._existence else GuardKind.ABSENT)
 
     def _request(self, moment: Moment, guard: Guard) -> Call:
-        compiler = self._compiler()
         entity = self._scope.entity
         item = {**self._item, **self._write_id(moment, guard)}
         if entity.version_attribute is not None:
             item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.start))}
-        check_item_size(entity, item, self._what)
+        check_item_size(entity, item, self._named)
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Item": item}
+        if self._asks_nothing(guard):
+            return Call("PutItem", params)
+        compiler = self._compiler()
         params |= self._condition_params(compiler, guard, self._expiry(moment))
         params |= compiler.placeholders()
         return Call("PutItem", params)
@@ -101,9 +103,11 @@ class Put(_PutSteps[D, M, M], Write[D, M], Stores[M]):
     """
 
     def __init__(self, scope: Scope[M], item: M) -> None:
-        self._begin("put", scope, scope.entity.key_of(item), scope.entity.key_values(item))
-        version = scope.entity.read_version(item) if scope.entity.version is not None else 0
-        self.__dict__.update(_item=stored_item(scope.entity, item), _read_version=version)
+        entity = scope.entity
+        key = entity.key_of(item)
+        self._begin("put", scope, key, entity.key_values(item))
+        version = entity.read_version(item) if entity.version is not None else 0
+        self.__dict__.update(_item=stored_item(entity, item, key), _read_version=version)
 
     def returning_old(self) -> PutReturning[D, M, M | None]:
         """Answer the entity that was replaced, None if there was none."""

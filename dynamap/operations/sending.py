@@ -39,7 +39,7 @@ class Repeat(Enum):
     """A repeat might apply it twice."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
     """How a write's sending ended: a reply, a failed condition, or an unreadable word of success.
 
@@ -104,14 +104,15 @@ def read_item(runtime: Runtime, table_name: str, key: Item, what: str) -> Plan[I
 def write(
     runtime: Runtime,
     call: Call,
-    what: str,
+    what: object,
     repeat: Repeat,
     lost: CallFailed | None = None,
     again: Callable[[], Call] | None = None,
 ) -> Plan[Answer]:
     """Send a write by the rules for its kind; *lost* is an attempt of the same write by another call before.
 
-    *again* makes the request that follows a lost answer, where that must be another one.
+    *what* names it in messages when `str` asks for it. *again* makes the request that follows a lost answer, where
+    that must be another one.
     Raises OutcomeUnknown where nothing more can be known: after an ambiguous attempt any error but a failed condition
     ends so, for it says nothing about the attempt before.
     """
@@ -188,7 +189,7 @@ def _bounded(runtime: Runtime, seconds: float) -> Sleep:
 class _Attempts:
     """The attempts of one sending: how many, what they took from the bucket, and whether an answer was lost."""
 
-    def __init__(self, runtime: Runtime, what: str, done: str, lost: CallFailed | None = None) -> None:
+    def __init__(self, runtime: Runtime, what: object, done: str, lost: CallFailed | None = None) -> None:
         self._runtime = runtime
         self._what = what
         self._done = done

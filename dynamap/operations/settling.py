@@ -35,14 +35,15 @@ _READ_AGAIN = ": read it again, as retry_on_conflict does"
 class Terms:
     """What a write was sent under.
 
-    *what* names it in messages, *existence* is what the caller asked of it: True for `if_exists`, False for
-    `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted* says that the caller
-    permits it to be applied more than once, *conditioned* that there are other conditions beside the guard. *assumed*
-    are the fields that must be as they were read, without which the keys of an index could not be computed, *given*
-    those that the caller said them to be. *now* is the second up to which items have expired, as the request has it.
+    *what* names it in messages, when `str` asks for it. *existence* is what the caller asked of it: True for
+    `if_exists`, False for `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted*
+    says that the caller permits it to be applied more than once, *conditioned* that there are other conditions beside
+    the guard. *assumed* are the fields that must be as they were read, without which the keys of an index could not be
+    computed, *given* those that the caller said them to be. *now* is the second up to which items have expired, as the
+    request has it.
     """
 
-    what: str
+    what: object
     key: Item
     values: dict[str, Any]
     guard: Guard
@@ -69,7 +70,7 @@ class Settled:
 
 def settle(scope: Scope[Any], terms: Terms, answer: Answer) -> Plan[Settled]:
     """Find out what a failed condition means; asks for the item if the failure brought none. Raises OutcomeUnknown."""
-    answer = yield from with_item(scope, terms.key, terms.what, answer)
+    answer = yield from with_item(scope, terms.key, str(terms.what), answer)
     seen, outcome = answer.seen, NOTHING_WRITTEN
     if answer.ambiguous:
         if is_mine(scope.entity, terms.write_id, seen):

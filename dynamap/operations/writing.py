@@ -31,12 +31,8 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
     """A write of one item."""
 
     _scope: Scope[M]
-    _repeat: str | None
+    _repeat: str | None = None
     _answers_values = False
-
-    def _begin(self, verb: str, scope: Scope[M], key: Item, values: dict[str, Any]) -> None:
-        super()._begin(verb, scope, key, values)
-        self.__dict__.update(_repeat=None)
 
     # ---- steps
 
@@ -123,7 +119,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
     def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
         if self._repeat != "exactly_once":
             repeats, again = self._repeats(guard), self._restarts(guard, moment)
-            return (yield from write(self._runtime, call, self._what, repeats, lost, again))
+            return (yield from write(self._runtime, call, self._named, repeats, lost, again))
         request = self._transaction(moment, guard)
         sent = transact(self._runtime, request, self._what, self._runtime.elapsed())
         canceled = yield from needing(Capability.EXACTLY_ONCE, self._runtime, self._what, sent)
@@ -205,9 +201,11 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             kind,
             params,
             self._scope.entity,
-            self._terms(guard, moment),
-            stored=lambda: self._known_result(call, guard, moment),
-            parents=self._uncertain_parents(),
+            self._key,
+            self._named,
+            lambda: self._terms(guard, moment),
+            lambda: self._known_result(call, guard, moment),
+            self._uncertain_parents,
         )
 
     def _uncertain_parents(self) -> list[str]:
@@ -237,7 +235,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
 
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
         return Terms(
-            what=self._what,
+            what=self._named,
             key=self._key,
             values=self._values,
             guard=guard,

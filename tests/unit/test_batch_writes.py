@@ -26,7 +26,7 @@ from dynamap import (
     evolve,
 )
 from dynamap.backoff import TokenBucket
-from dynamap.plan import Call, CallFailed
+from dynamap.plan import Call, CallFailed, Spawn
 from tests.batched import NOW, Account, Batched, Note, Numbered, Service, Views, notes
 from tests.fakes import answered, applied_but_unreadable, lost, never_sent, numbered, store_of
 from tests.lanes import Lanes, in_turn, play
@@ -671,3 +671,38 @@ def test_what_is_left_are_the_callers_own_items() -> None:
     error = play(plan_of(store_of(Batched).of(Note).put_many([item, Note("b")])), leaving("a")).error
     assert isinstance(error, BatchIncomplete)
     assert error.left[0] is item
+
+
+@pytest.mark.parametrize("count", [1, 24, 25])
+def test_one_request_of_a_list_is_sent_without_anybody_beside_it(count: int) -> None:
+    service = Service()
+    plan = plan_of(service.store.of(Note).put_many(list(notes(count))))
+    assert isinstance(next(plan), Call)
+    plan.close()
+
+
+def test_an_iterator_is_not_read_beyond_a_full_request_to_learn_whether_it_has_ended() -> None:
+    service = Service()
+    read: list[Note] = []
+
+    def endless() -> Iterator[Note]:
+        for note in notes(26):
+            read.append(note)
+            yield note
+
+    plan = plan_of(service.store.of(Note).put_many(endless()))
+    assert isinstance(next(plan), Spawn)
+    assert len(read) == 25
+    plan.close()
+
+
+def test_what_is_added_to_a_list_while_it_is_sent_is_sent_too() -> None:
+    service = Service()
+    given_notes = list(notes(25))
+
+    def answer(call: Call) -> Any:
+        given_notes.extend(notes(27 - len(given_notes), start=len(given_notes)))
+        return service(call)
+
+    lanes = play(plan_of(service.store.of(Note).put_many(given_notes)), answer)
+    assert [len(sent_ids(call)) for call in lanes.calls] == [25, 2]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamap import Condition, DynamapError, F, ItemTooLarge, LimitExceeded, RequestError, Table, entity, evolve
-from dynamap.codec import exceeds, item_size, wire_size
+from dynamap.codec import exceeds, item_size, size_at_most, wire_size
 from dynamap.expressions import Field
 from tests.fakes import drive, store_of
 
@@ -349,3 +349,4 @@ WIRES = st.recursive(
 def test_the_quick_look_never_misjudges(item: dict[str, Any], offset: int) -> None:
     most = item_size(item) + offset
     assert exceeds(item, most) is (offset < 0)
+    assert size_at_most(item) >= item_size(item)

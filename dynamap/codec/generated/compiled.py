@@ -14,7 +14,7 @@ from dynamap.codec.generated.encoders import item_encoder
 from dynamap.codec.generated.structs import Structs
 from dynamap.codec.generated.values import item_from_json
 
-__all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "compiled"]
+__all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "compiled", "interpreted"]
 
 _NOTHING: frozenset[str] = frozenset()
 _lock = RLock()
@@ -75,14 +75,14 @@ class CompiledClass:
         return self._structs.fields(self.shape) if self._uses_structs() else None
 
     def _uses_structs(self) -> bool:
-        return self._structs.has_struct(self.shape) and not _interpreted()
+        return self._structs.has_struct(self.shape) and not interpreted()
 
     # The first call replaces itself. Whoever still holds on to it gets what the replacement gives.
 
     def _first_encode_item(self, instance: Any, ignore: frozenset[str] = _NOTHING) -> dict[str, Wire]:
         with _lock:
             if self.encode_item == self._first_encode_item:
-                self.encode_item = self._interpret_instance if _interpreted() else item_encoder(self.shape)
+                self.encode_item = self._interpret_instance if interpreted() else item_encoder(self.shape)
         return self.encode_item(instance, ignore)
 
     def _first_decode_item(
@@ -90,7 +90,7 @@ class CompiledClass:
     ) -> Any:
         with _lock:
             if self.decode_item == self._first_decode_item:
-                self.decode_item = self.shape.decode_item if _interpreted() else item_decoder(self.shape)
+                self.decode_item = self.shape.decode_item if interpreted() else item_decoder(self.shape)
         return self.decode_item(item, known, ignore)
 
     def _first_decode_struct(
@@ -109,7 +109,8 @@ class CompiledClass:
         return self.decode_item(item_from_json(item), known, ignore)
 
 
-def _interpreted() -> bool:
+def interpreted() -> bool:
+    """Whether nothing is to be generated."""
     return os.environ.get("DYNAMAP_INTERPRETER") == "1"
 
 
