@@ -33,7 +33,13 @@ def is_quiet(run: Run) -> bool:
     return not any(step.fault for step in run.record.steps)
 
 
-def additions(recipe: ModuleType, stage: Stage, when_lost: str) -> tuple[StagedBench, Story]:
+DIGITS = ((1, 10), (100, 1000), (10_000,))
+"""Each is a digit of its own, so that a sum says which of them are in it, and how often."""
+
+
+def additions(
+    recipe: ModuleType, stage: Stage, when_lost: str, shares: Sequence[Sequence[Decimal | int]] = DIGITS
+) -> tuple[StagedBench, Story]:
     """Three clients that add different amounts; the story has the amounts begun, and (amount, answer)."""
     bench = stage.bench(Table("site", [recipe.Counter]), fault_rate=0.3)
     story = Story()
@@ -42,13 +48,13 @@ def additions(recipe: ModuleType, stage: Stage, when_lost: str) -> tuple[StagedB
     def begin(store: Store[Sync]) -> None:
         story.clear()
 
-    async def count(store: Store[Async], amounts: Sequence[int]) -> None:
+    async def count(store: Store[Async], amounts: Sequence[Decimal | int]) -> None:
         for amount in amounts:
             story.begun.append(amount)
             answer = await recipe.add(store.of(recipe.Counter), "home", amount, when_lost=when_lost)
             story.told.append((amount, answer))
 
-    for amounts in ((1, 10), (100, 1000), (10_000,)):
+    for amounts in shares:
         bench.client(count, amounts)
     return bench, story
 
@@ -63,7 +69,6 @@ def at_most_once(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     @bench.afterwards
     def nothing_counts_twice(run: Run) -> None:
-        # each amount is a digit of its own, so the value says which calls are in it, and how often
         digits = {amount: int(value_of(recipe, run.items)) // amount % 10 for amount in story.begun}
         acknowledged = [amount for amount, _ in story.told]
         assert sum(digit * amount for amount, digit in digits.items()) == value_of(recipe, run.items), "C1: another's"
@@ -91,6 +96,24 @@ def at_least_once(recipe: ModuleType, stage: Stage) -> StagedBench:
         assert len(set(answers)) == len(answers), f"C4: {answers}"
         lost = [each.error for each in run.outcomes.values() if each.error is not None]
         assert not (is_quiet(run) and lost), f"without a fault: {lost}"
+
+    return bench
+
+
+def exact(recipe: ModuleType, stage: Stage) -> StagedBench:
+    """C6: tenths, nothing, and less than nothing; of those whose answers were lost some are in the sum."""
+    shares = ((Decimal("0.1"), Decimal(0)), (Decimal("0.2"), Decimal("-0.3")), (Decimal("0.7"), Decimal("0.1")))
+    bench, story = additions(recipe, stage, "at_most_once", shares)
+
+    @bench.afterwards
+    def amounts_are_exact(run: Run) -> None:
+        value, unknown = value_of(recipe, run.items), list(story.begun)
+        for amount, _ in story.told:
+            unknown.remove(amount)
+        possible = {sum((amount for amount, _ in story.told), Decimal(0))}
+        for amount in unknown:
+            possible |= {total + amount for total in possible}
+        assert value in possible, f"C6: {value}, not one of {sorted(possible)}"
 
     return bench
 
@@ -277,6 +300,7 @@ def sharded(recipe: ModuleType, stage: Stage) -> StagedBench:
 SCENARIOS: Sequence[Scenario] = (
     at_most_once,
     at_least_once,
+    exact,
     bounded,
     in_sets,
     by_markers,
@@ -286,46 +310,59 @@ SCENARIOS: Sequence[Scenario] = (
 
 MUTANTS: Sequence[Mutant] = (
     Mutant(
-        "C1: a lost addition is repeated",
+        "C1",
+        "a lost addition is repeated",
         'if when_lost == "at_least_once":',
         'if when_lost == "at_most_once":',
         caught_by=("at_most_once",),
     ),
     Mutant(
-        "C2: the set is not asked",
+        "C2",
+        "the set is not asked",
         "~seen.contains(event_id) & (seen.not_exists() | seen.size().lt(MOST_IDS))",
         "seen.not_exists() | seen.size().lt(MOST_IDS)",
         caught_by=("in_sets",),
     ),
-    Mutant("C2: the set is not kept", ".add(seen, event_id).if_(", ".if_(", caught_by=("in_sets",)),
+    Mutant("C2", "the set is not kept", ".add(seen, event_id).if_(", ".if_(", caught_by=("in_sets",)),
     Mutant(
-        "C2: the marker is not asked",
+        "C2",
+        "the marker is not asked",
         "store.of(Marker).put(marker).if_not_exists()",
         "store.of(Marker).put(marker)",
         caught_by=("by_markers",),
     ),
     Mutant(
-        "C2: late events are counted", "if clock() > last_moment:", "if clock() < 0:", caught_by=("forgotten_markers",)
+        "C2",
+        "late events are counted",
+        "if clock() > last_moment:",
+        "if clock() < 0:",
+        caught_by=("forgotten_markers",),
     ),
     Mutant(
-        "C2: markers go too early",
+        "C2",
+        "markers go too early",
         "last_moment + MARGIN.total_seconds()",
         "last_moment - MARGIN.total_seconds()",
         caught_by=("forgotten_markers",),
     ),
-    Mutant("C3: the number of shards falls", ".if_(stored.not_exists_or_lt(shards))", "", caught_by=("sharded",)),
+    Mutant("C3", "the number of shards falls", ".if_(stored.not_exists_or_lt(shards))", "", caught_by=("sharded",)),
     Mutant(
-        "C3: an old total",
+        "C3",
+        "an old total",
         "get_many(keys).strongly_consistent()",
         "get_many(keys).eventually_consistent()",
         caught_by=("sharded",),
     ),
     Mutant(
-        "C4: the value is read afterwards",
+        "C4",
+        "the value is read afterwards",
         "return await addition.at_most_once().send()",
         "await addition.at_most_once().send()\n"
         "    return (await counters.get(name=name).required().strongly_consistent().send()).value",
         caught_by=("at_most_once",),
     ),
-    Mutant("C5: below nothing", ".if_(left.ge(units))", ".if_(left.ge(0))", caught_by=("bounded",)),
+    Mutant("C6", "less is more", "add(value, amount)", "add(value, abs(amount))", caught_by=("exact",)),
+    Mutant("C6", "nothing counts", "add(value, amount)", "add(value, amount or 1)", caught_by=("exact",)),
+    Mutant("C6", "whole numbers only", "add(value, amount)", "add(value, int(amount))", caught_by=("exact",)),
+    Mutant("C5", "below nothing", ".if_(left.ge(units))", ".if_(left.ge(0))", caught_by=("bounded",)),
 )

@@ -294,33 +294,51 @@ SCENARIOS: tuple[Scenario, ...] = (publishing, handing_over, poison, one_number)
 
 _PUBLISH = "await self._publisher.publish(counted.stored)"
 MUTANTS: tuple[Mutant, ...] = (
-    Mutant("X1: an event replaces another", ".put(event)", ".put(event).ignore_version()", ("one_number",)),
-    Mutant("X2: deleted before it is published", _PUBLISH, f"await self.discard(counted.stored); {_PUBLISH}"),
-    Mutant("X2: never back to the first key", "self._stopped_at.pop(bucket, None)", "self._stopped_at.get(bucket)"),
     Mutant(
-        "X3: what was not committed is told",
+        "X1",
+        "an event replaces another",
+        ".put(event)",
+        ".upsert(bucket=event.bucket, key=key, sequence=sequence, part=part).ignore_version()"
+        '.set_fields({"event_id": event.event_id, "payload": payload})',
+        ("one_number",),
+    ),
+    Mutant("X2", "deleted before it is published", _PUBLISH, f"await self.discard(counted.stored); {_PUBLISH}"),
+    Mutant("X2", "never back to the first key", "self._stopped_at.pop(bucket, None)", "self._stopped_at.get(bucket)"),
+    Mutant(
+        "X3",
+        "what was not committed is told",
         "publish(counted.stored)",
         "publish(evolve(counted.stored, sequence=event.sequence + 1))",
     ),
-    Mutant("X4: not deleted", "await self.discard(counted.stored)", "swept.complete = False"),
+    Mutant("X4", "not deleted", "await self.discard(counted.stored)", "swept.complete = False"),
     Mutant(
-        "X5: what the first query shows", "F(OutboxEvent.sequence).le(", "F(OutboxEvent.sequence).ge(", ("publishing",)
+        "X5",
+        "what the first query shows",
+        "F(OutboxEvent.sequence).le(",
+        "F(OutboxEvent.sequence).ge(",
+        ("publishing",),
     ),
-    Mutant("X6: parked for good", "swept.parked.append(counted.seen)", "await self.discard(counted.seen)"),
-    Mutant("X6: tried once more", ".lt(self._attempts)", ".le(self._attempts)", ("poison",)),
+    Mutant("X6", "parked for good", "swept.parked.append(counted.seen)", "await self.discard(counted.seen)"),
+    Mutant("X6", "tried once more", ".lt(self._attempts)", ".le(self._attempts)", ("poison",)),
     Mutant(
-        "X6: tries are not counted", ".add(F(OutboxEvent.attempts), 1)", ".add(F(OutboxEvent.attempts), 0)", ("poison",)
+        "X6",
+        "tries are not counted",
+        ".add(F(OutboxEvent.attempts), 1)",
+        ".add(F(OutboxEvent.attempts), 0)",
+        ("poison",),
     ),
     Mutant(
-        "X7: the tail is published after the lease",
+        "X7",
+        "the tail is published after the lease",
         "if self._monotonic() >= until:",
         "if until < 0:",
         ("handing_over",),
     ),
-    Mutant("X7: a live lease is taken", "* (1 + _DRIFT)", "* 0", ("handing_over",)),
-    Mutant("X7: a renewal is not seen", "if revision != lease.revision:", "if revision == 0:", ("handing_over",)),
+    Mutant("X7", "a live lease is taken", "* (1 + _DRIFT)", "* 0", ("handing_over",)),
+    Mutant("X7", "a renewal is not seen", "if revision != lease.revision:", "if revision == 0:", ("handing_over",)),
     Mutant(
-        "X7: counted from when it was read",
+        "X7",
+        "counted from when it was read",
         "until = self._monotonic() + self._seconds",
         "until = self._monotonic() + 3 * self._seconds",
         ("handing_over",),

@@ -70,7 +70,7 @@ def pieces(recipe: str, quick: bool) -> Iterator[Work]:
             if not quick:
                 yield Work(recipe, mode, "faults", position)
         for position in range(len(proof.mutants)):
-            if not quick or (position % 2 == 0) == (mode == "sync"):
+            if not quick or (mode, position) in framework.shared_out(recipe):
                 yield Work(recipe, mode, "mutant", position)
 
 
@@ -100,7 +100,7 @@ def prove(recipes: Sequence[str], quick: bool) -> dict[str, Verdict]:
                 verdict.caught += caught
                 if not caught:
                     mutant = framework.load_proof(work.recipe, work.mode).mutants[work.position]
-                    verdict.survivors.append(f"{work.mode}: {mutant.invariant}: {mutant.old!r} -> {mutant.new!r}")
+                    verdict.survivors.append(f"{work.mode}: {mutant}")
     return verdicts
 
 

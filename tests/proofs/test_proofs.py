@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,18 @@ from recipes.write_sync import as_sync
 from tests.depth import how_many
 from tests.proofs import framework
 from tests.proofs.framework import MODES, Mode, Mutant, Scenario, Stage, Tally
+from tests.proofs.invariants import ASYNCIO_ONLY, INVARIANTS
 
 RECIPES = framework.RECIPES
+DOCS = RECIPES.parent / "docs" / "recipes"
 NAMES = framework.names()
-SCENARIOS = [(name, scenario.__name__) for name in NAMES for scenario in framework.load_proof(name, "async").scenarios]
-MUTANTS = [(name, position) for name in NAMES for position in range(len(framework.load_proof(name, "async").mutants))]
+SCENARIOS = [
+    (name, scenario.__name__, mode)
+    for name in NAMES
+    for mode in MODES
+    for scenario in framework.load_proof(name, mode).scenarios
+]
+MUTANTS = [(name, mode, position) for name in NAMES for mode, position in framework.shared_out(name)]
 
 
 def scenario_of(name: str, scenario: str, mode: Mode) -> Scenario:
@@ -44,8 +52,7 @@ def test_both_forms_are_one_source(source: Path) -> None:
     assert meaning(plain) == meaning(made), "run python recipes/write_sync.py"
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("name", "scenario"), SCENARIOS)
+@pytest.mark.parametrize(("name", "scenario", "mode"), SCENARIOS)
 def test_random_schedules(name: str, scenario: str, mode: Mode) -> None:
     tally = framework.random_schedules(
         scenario_of(name, scenario, mode), framework.load_recipe(name, mode), how_many(quick=25, deep=2000)
@@ -53,8 +60,7 @@ def test_random_schedules(name: str, scenario: str, mode: Mode) -> None:
     assert not tally.violations, tally.violations[0]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize(("name", "scenario"), SCENARIOS)
+@pytest.mark.parametrize(("name", "scenario", "mode"), SCENARIOS)
 def test_every_fault_at_every_call(name: str, scenario: str, mode: Mode) -> None:
     chosen, recipe = scenario_of(name, scenario, mode), framework.load_recipe(name, mode)
     tally = Tally()
@@ -67,11 +73,27 @@ def test_every_fault_at_every_call(name: str, scenario: str, mode: Mode) -> None
     assert not tally.violations, tally.violations[0]
 
 
-@pytest.mark.parametrize(("name", "position"), MUTANTS)
-def test_every_mutant_is_caught(name: str, position: int) -> None:
-    proof = framework.load_proof(name, MODES[position % len(MODES)])
+@pytest.mark.parametrize(("name", "mode", "position"), MUTANTS)
+def test_every_mutant_is_caught(name: str, mode: Mode, position: int) -> None:
+    proof = framework.load_proof(name, mode)
     mutant: Mutant = proof.mutants[position]
-    assert framework.is_caught(proof, mutant), f"{mutant.invariant}: {mutant.old!r} -> {mutant.new!r}"
+    assert framework.is_caught(proof, mutant), str(mutant)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_invariant_is_broken_by_a_mutant(name: str) -> None:
+    for mode in MODES:
+        broken = {mutant.breaks for mutant in framework.load_proof(name, mode).mutants}
+        only_here = ASYNCIO_ONLY.get(name, set()) if mode == "sync" else set()
+        assert broken == set(INVARIANTS[name]) - only_here
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_says_what_is_proven(name: str) -> None:
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    proven = page.partition("## What is proven\n")[2].partition("\n## ")[0]
+    said = re.findall(r"^\| ([A-Z][0-9]) \|", proven, re.MULTILINE)
+    assert said == [letter for letter in INVARIANTS[name] if len(letter) == 2]
 
 
 def test_a_found_schedule_replays() -> None:

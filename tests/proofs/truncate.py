@@ -130,10 +130,10 @@ def everything(recipe: ModuleType, stage: Stage) -> StagedBench:
 SCENARIOS: tuple[Scenario, ...] = (one_type, everything)
 
 MUTANTS: tuple[Mutant, ...] = (
-    Mutant("S5: one page only", "in scan.pages():", "in scan.max_pages(1).pages():"),
-    Mutant("S5: what a replica shows", ".consistent()", ".eventually_consistent()"),
-    Mutant("S5: expired items stay", ".include_expired()", ""),
-    Mutant("S5: what was left stays", "left = error.left", "return None"),
-    Mutant("S5: not confirmed", "if confirm != table:", 'if confirm == "":'),
-    Mutant("S5: the first of each page stays", "for item in page.items]", "for item in page.items[1:]]"),
+    Mutant("S5", "one page only", "in scan.pages():", "in scan.max_pages(1).pages():"),
+    Mutant("S5", "what a replica shows", ".consistent()", ".eventually_consistent()"),
+    Mutant("S5", "expired items stay", ".include_expired()", ""),
+    Mutant("S5", "what was left stays", "left = error.left", "return None"),
+    Mutant("S5", "not confirmed", "if confirm != table:", 'if confirm == "":'),
+    Mutant("S5", "the first of each page stays", "for item in page.items]", "for item in page.items[1:]]"),
 )

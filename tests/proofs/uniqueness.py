@@ -21,6 +21,11 @@ def staged(recipe: ModuleType, stage: Stage, fault_rate: float = 0.2) -> StagedB
         held = sorted(
             (field, value, each.id) for each in items.of(recipe.Registrant) for field, value in recipe.claims_of(each)
         )
+        values = [value[:2] for value in held]
+        assert len(set(values)) == len(values), f"U1, U2: several have one value: {held}"
+        owners = {each.id for each in items.of(recipe.Registrant)}
+        orphans = [claim for claim in claims if claim[2] not in owners]
+        assert not orphans, f"U2, U3, U5: {orphans} are claims of nobody"
         assert claims == held, f"U2, U3: {claims} for {held}"
 
     return bench
@@ -42,12 +47,12 @@ def put(store: Store[Sync], recipe: ModuleType, registrant: Any) -> None:
         store.of(recipe.Claim).put(claim).send()
 
 
-def check_ends(run: Run, *allowed: type[Exception]) -> None:
+def check_ends(run: Run, letter: str, *allowed: type[Exception]) -> None:
     """Nobody fails but for what is allowed, and nobody gives up or takes the table for damaged."""
     for name, outcome in run.outcomes.items():
         known = outcome.error is None or isinstance(outcome.error, (OutcomeUnknown, *allowed))
-        assert known, f"{name}: {outcome.error!r}"
-        assert outcome.result not in ("contended", "damaged"), f"{name} ends as {outcome.result}"
+        assert known, f"{letter}: {name}: {outcome.error!r}"
+        assert outcome.result not in ("contended", "damaged"), f"{letter}: {name} ends as {outcome.result}"
 
 
 def registrations(recipe: ModuleType, stage: Stage) -> StagedBench:
@@ -68,7 +73,7 @@ def registrations(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     @bench.afterwards
     def each_value_went_to_one(run: Run) -> None:
-        check_ends(run)
+        check_ends(run, "U1")
         stored = {each.id for each in run.items.of(recipe.Registrant)}
         taken = {"ann": {"bea": "email", "cat": "handle"}, "bea": {"ann": "email"}, "cat": {"ann": "handle"}}
         for name, outcome in run.outcomes.items():
@@ -100,7 +105,7 @@ def swaps(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     async def repeat(store: Store[Async], registration: str) -> Any:
         done = await settled(recipe, lambda: recipe.change(store, "ann", lambda each: evolve(each, handle="second")))
-        assert isinstance(done, recipe.Done), f"a handle that nobody else has: {done}"
+        assert isinstance(done, recipe.Done), f"U4: a handle that nobody else has: {done}"
         again = recipe.Registrant("ann", registration, "x", "first")
         return await settled(recipe, lambda: recipe.register(store, again))
 
@@ -111,12 +116,12 @@ def swaps(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     @bench.afterwards
     def nobody_has_what_was_taken(run: Run) -> None:
-        check_ends(run)
+        check_ends(run, "U4")
         outcomes = run.outcomes
         for name in ("ann", "bea"):
             assert not isinstance(outcomes[name].result, recipe.Done), f"U4: {name} has what the other one has"
             if isinstance(outcomes[name].result, recipe.Taken):
-                assert outcomes[name].result.field == "email", "U1"
+                assert outcomes[name].result.field == "email", f"U1: {outcomes[name].result.field}"
         assert not isinstance(outcomes["ann again"].result, recipe.Taken), "U6: a repetition was refused"
         assert not isinstance(outcomes["another ann"].result, recipe.Done), "U6: two were told that they are ann"
         assert sorted(each.email for each in run.items.of(recipe.Registrant)) == ["x", "y"]
@@ -144,6 +149,9 @@ def lives(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     @bench.client
     async def give_up(store: Store[Async]) -> Any:
+        await settled(
+            recipe, lambda: recipe.change(store, "ann", lambda each: evolve(each, phones=each.phones | {"3"}))
+        )
         return await settled(recipe, lambda: recipe.release(store, "ann", " FIRST"))
 
     @bench.client
@@ -158,7 +166,7 @@ def lives(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     @bench.afterwards
     def nobody_is_in_the_way(run: Run) -> None:
-        check_ends(run, ItemNotFound)
+        check_ends(run, "U4", ItemNotFound)
 
     return bench
 
@@ -182,7 +190,7 @@ def given_away(recipe: ModuleType, stage: Stage) -> StagedBench:
 
     @bench.afterwards
     def all_are_refused(run: Run) -> None:
-        assert [(each.value, each.owner) for each in run.items.of(recipe.Claim)] == [("x", "bea")], "U4"
+        assert [(each.value, each.owner) for each in run.items.of(recipe.Claim)] == [("x", "bea")], "U4: taken away"
         results = {each.result for each in run.outcomes.values() if each.returned}
         assert results <= {"damaged"}, f"U4: {results}"
 
@@ -192,37 +200,45 @@ def given_away(recipe: ModuleType, stage: Stage) -> StagedBench:
 SCENARIOS: Sequence[Scenario] = (registrations, swaps, lives, given_away)
 
 MUTANTS: Sequence[Mutant] = (
-    Mutant("U1: a claim that takes what is there", "put(claim).if_not_exists()", "put(claim)"),
-    Mutant("U1: the wrong field", "if claim is not None and claim.owner != owner:", "if claim is None:"),
+    Mutant("U1", "a claim that takes what is there", "put(claim).if_not_exists()", "put(claim)"),
+    Mutant("U1", "the wrong field", "if claim is not None and claim.owner != owner:", "if claim is None:"),
     Mutant(
-        "U2: a change without its guard",
+        "U2",
+        "a change without its guard",
         "rewrite = store.of(Registrant).update(old).to(new)",
         "seen = await store.of(Registrant).get(id=id).required().send()\n"
         "    rewrite = store.of(Registrant).put(evolve(new, revision=seen.revision))",
     ),
     Mutant(
-        "U2: a change that releases nothing",
+        "U2",
+        "a change that releases nothing",
         "claim in held.items() if key not in wanted",
         "claim in held.items() if not key",
     ),
-    Mutant("U2: what stays the same value is claimed again", "if key not in held}", "if key}"),
+    Mutant("U4", "what stays the same value is claimed again", "if key not in held}", "if key}"),
     Mutant(
-        "U2: a delete without its guard",
+        "U5",
+        "a delete without its guard",
         "store.of(Registrant).delete(registrant), *releases",
         "store.of(Registrant).delete(id=id).ignore_version(), *releases",
     ),
     Mutant(
-        "U3: claims in a transaction of their own",
+        "U3",
+        "claims in a transaction of their own",
         "result = await store.transact(create, *takes.values()).try_send()",
         "await store.transact(*takes.values()).send(); result = await store.transact(create).try_send()",
     ),
-    Mutant("U4: what is another's is released", ".delete(claim).if_(F(Claim.owner).eq(claim.owner))", ".delete(claim)"),
-    Mutant("U5: a delete that releases nothing", "delete(registrant), *releases)", "delete(registrant))"),
-    Mutant("U6: the payload is compared", "existing.registration == registrant.registration", "existing == registrant"),
-    Mutant("U6: whoever is there is me", "existing.registration == registrant.registration", "existing.id"),
-    Mutant("U7: case", "decomposed.casefold()", "decomposed"),
-    Mutant("U7: case of one letter at a time", "decomposed.casefold()", "decomposed.lower()"),
-    Mutant("U7: space", ").strip()", ")"),
-    Mutant("U7: composition", 'unicodedata.normalize("NFC", decomposed.casefold())', "value.casefold()"),
-    Mutant("U7: what only looks alike", 'normalize("NFC"', 'normalize("NFKC"'),
+    Mutant(
+        "U4", "what is another's is released", ".delete(claim).if_(F(Claim.owner).eq(claim.owner))", ".delete(claim)"
+    ),
+    Mutant("U5", "a delete that releases nothing", "delete(registrant), *releases)", "delete(registrant))"),
+    Mutant(
+        "U6", "the payload is compared", "existing.registration == registrant.registration", "existing == registrant"
+    ),
+    Mutant("U6", "whoever is there is me", "existing.registration == registrant.registration", "existing.id"),
+    Mutant("U7", "case", "decomposed.casefold()", "decomposed"),
+    Mutant("U7", "case of one letter at a time", "decomposed.casefold()", "decomposed.lower()"),
+    Mutant("U7", "space", ").strip()", ")"),
+    Mutant("U7", "composition", 'unicodedata.normalize("NFC", decomposed.casefold())', "value.casefold()"),
+    Mutant("U7", "what only looks alike", 'normalize("NFC"', 'normalize("NFKC"'),
 )
