@@ -1,4 +1,4 @@
-"""A gapless sequence of eight real processes, two of which always ask for the same orders."""
+"""A gapless sequence of real processes, two of which always ask for the same orders."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from tests.depth import how_many
 from tests.recipe_processes import Invoice, books, issue_numbers, running, store_at
 
 
+PROCESSES = how_many(quick=4, deep=8)
+
+
 @pytest.mark.slow
 @pytest.mark.deep
 @pytest.mark.parametrize("name", ["ministack", "roto"])
@@ -17,10 +20,10 @@ def test_numbers_of_processes_have_no_gap(name: str, running_backends: RunningBa
     url = running_backends.get(name).url
     store = store_at(url, books(table_name))
     store.create_table()
-    count = how_many(quick=60, deep=300)
+    count = how_many(quick=20, deep=300)
     orders = [f"order-{number}" for number in range(count)]
     # each order is asked for twice, by processes that come to it at about the same time
-    shares = [orders[position // 2 :: 4] for position in range(8)]
+    shares = [orders[position // 2 :: PROCESSES // 2] for position in range(PROCESSES)]
     with running(issue_numbers, [(url, table_name, share) for share in shares]) as processes:
         for process in processes:
             process.join()

@@ -18,6 +18,7 @@ from dynamap.testing import memory_store, memory_store_async
 from recipes import hilo
 from recipes.aio import hilo as hilo_async
 from tests.backends import Backend, RunningBackends
+from tests.depth import how_many
 from tests.recipe_processes import ids, numbers_in, running, store_at, take_ids
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,7 @@ SIZES = (50, 20, 70, 50)
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["ministack", "roto"])
 def test_ids_of_processes_are_distinct_though_one_is_killed(
     name: str, running_backends: RunningBackends, table_name: str, tmp_path: Path
@@ -33,7 +35,7 @@ def test_ids_of_processes_are_distinct_though_one_is_killed(
     store = store_at(url, ids(table_name))
     store.create_table()
     assert hilo.create(store, "order", floor=1000)
-    each = 5000
+    each = how_many(quick=1000, deep=5000)
     paths = [tmp_path / str(number) for number in range(len(SIZES))]
     receiver, sender = get_context("spawn").Pipe(duplex=False)
     arguments = [
@@ -53,7 +55,7 @@ def test_ids_of_processes_are_distinct_though_one_is_killed(
     receiver.close()
     sender.close()
     numbers = [number for path in (*paths, again) if path.exists() for number in numbers_in(path)]
-    assert len(numbers) == len(set(numbers)) == 20_000
+    assert len(numbers) == len(set(numbers)) == len(SIZES) * each
     block = store.of(hilo.HiLoBlock).get(name="order").required().strongly_consistent().send()
     assert 1000 < min(numbers) <= max(numbers) <= block.high
     assert block.high - 1000 - len(numbers) <= sum(SIZES) + SIZES[0]

@@ -12,7 +12,7 @@ from tests.depth import how_many
 from tests.recipe_processes import running, store_at
 from tests.repeated_processes import Charge, Wallet, charge_all, shop
 
-PROCESSES = how_many(quick=4, deep=8)
+PROCESSES = how_many(quick=3, deep=8)
 TIMES = 3
 
 
@@ -25,7 +25,7 @@ def test_a_charge_that_processes_repeat_is_made_once(
     url = running_backends.get(name).url
     store = store_at(url, shop(table_name))
     store.create_table()
-    keys = [f"request-{number}" for number in range(how_many(quick=40, deep=400))]
+    keys = [f"request-{number}" for number in range(how_many(quick=20, deep=400))]
     # each key is taken by three processes that come to it at about the same time
     shares = [
         [key for number, key in enumerate(keys) if (position - number) % PROCESSES < TIMES]

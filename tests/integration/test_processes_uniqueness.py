@@ -14,7 +14,7 @@ from tests.depth import how_many
 from tests.recipe_processes import running, store_at
 from tests.repeated_processes import members, register_all
 
-PROCESSES = how_many(quick=4, deep=8)
+PROCESSES = how_many(quick=3, deep=8)
 
 
 @pytest.mark.slow
@@ -26,7 +26,7 @@ def test_of_many_processes_one_gets_each_address(
     url = running_backends.get(name).url
     store = store_at(url, members(table_name))
     store.create_table()
-    emails = [f"{number}@example.org" for number in range(how_many(quick=8, deep=100))]
+    emails = [f"{number}@example.org" for number in range(how_many(quick=6, deep=100))]
     # each process writes them in its own way
     forms = [str.upper, str.title, "{} ".format, " {}".format]
     paths = [tmp_path / str(number) for number in range(PROCESSES)]
