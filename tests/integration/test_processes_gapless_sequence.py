@@ -9,7 +9,6 @@ from tests.backends import RunningBackends
 from tests.depth import how_many
 from tests.recipe_processes import Invoice, books, issue_numbers, running, store_at
 
-
 PROCESSES = how_many(quick=4, deep=8)
 
 

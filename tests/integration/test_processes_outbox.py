@@ -12,7 +12,6 @@ from tests.depth import how_many
 from tests.outbox_processes import KEYS, Parcel, depot, published_in, relay_events, write_events
 from tests.recipe_processes import running, store_at
 
-
 HALF = how_many(quick=2, deep=4)
 
 
