@@ -12,7 +12,8 @@ Does not guarantee
     `store.of(...)`, and DynamoDB deletes what has expired days later. That an index shows a deletion at once.
 
 Costs
-    Deleting or restoring: a strong read and a write of the whole item, twice that with claims, and the index entries.
+    Deleting or restoring: a strong read and a write of the whole item, with claims twice the write and 2 write units
+    for each, and the index entries.
     A tombstone in a partition costs each query the read units of its size, though not in an index with `when=`.
 
 Take another

@@ -105,10 +105,11 @@ class HiLo:
 
     async def _claim(self) -> int:
         """Raise the counter by a block, and answer its last number; repeated until an answer comes."""
-        claim = self._blocks.update(name=self._name).add(F(HiLoBlock.high), self._size)
+        high = F(HiLoBlock.high)
+        claim = self._blocks.update(name=self._name).add(high, self._size).returning(high).at_least_once()
         for _ in range(_CLAIMS - 1):
             try:
-                return await claim.returning(F(HiLoBlock.high)).at_least_once().send()
+                return await claim.send()
             except OutcomeUnknown:
                 continue
-        return await claim.returning(F(HiLoBlock.high)).at_least_once().send()
+        return await claim.send()

@@ -12,7 +12,8 @@ Does not guarantee
 
 Costs
     A change: a strong read (1 read unit per 4 KB) and a write (1 write unit per KB of the larger of the old and the new
-    item), for each run. A lost run has paid for both. `transfer`: twice that for its two items.
+    item), for each run. A lost run has paid for both. `transfer`: two strong reads, and twice its two
+    writes, since they are a transaction: 4 write units for accounts of up to 1 KB.
 
 Take another
     `counters` where the change is an addition: it needs no read and cannot lose a race. `out_of_order` where the change

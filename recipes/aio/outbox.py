@@ -15,8 +15,9 @@ Does not guarantee
 
 Costs
     An event of up to 1 KB: 2 write units in its transaction, and 2 for counting the try and deleting it; 2 read units.
-    A sweep of an empty bucket: 1 read unit, and 1 write unit each half lease. A bucket is one partition: at most some
-    hundred events a second pass through it. The number of buckets is fixed while events are stored.
+    A sweep: 1 read unit, also of an empty bucket, and 1 read and 1 write unit each half lease. A bucket is one
+    partition: at most some hundred events a second pass through it. The number of buckets is fixed while events are
+    stored.
 
 Take another
     The table's stream, where 24 hours are enough for every consumer to come back: it is this outbox without the items

@@ -12,9 +12,9 @@ Does not guarantee
     of `register` makes it anew. Anything for writers that write records without claims, or in another region.
 
 Costs
-    Twice the write units of a record and its claims: 6 for a record of up to 1 KB with two unique values. A change
-    costs the record, one claim for each value given up or taken, and a strong read. A refusal costs as much, and each
-    run that met another writer too.
+    Twice the write units of a record and its claims: 6 for a record of up to 1 KB with two unique values. A change or
+    a deletion costs the same, with a claim for each value given up or taken, and a strong read. A refusal costs as much
+    as what it refuses, and each run that met another writer too. `find`: two strong reads.
 
 Take another
     The key itself, where a record has one unique value that never changes: a put with `if_not_exists()`. An index finds

@@ -181,9 +181,7 @@ MUTANTS: Sequence[Mutant] = (
         "number = block.next\n            block.next += 1",
         "number = block.last\n            block.last -= 1",
     ),
-    Mutant(
-        "H3", "larger blocks than are used", "F(HiLoBlock.high), self._size)", "F(HiLoBlock.high), self._size * 20)"
-    ),
+    Mutant("H3", "larger blocks than are used", "add(high, self._size)", "add(high, self._size * 20)"),
     Mutant("H4", "a claim for each number", "if block.next > block.last:", "if block.next > 0:"),
     Mutant(
         "H1",

@@ -37,14 +37,24 @@ class Work:
 
 
 @dataclass
+class Finding:
+    """What one piece came to, and how much of a processor it took."""
+
+    work: Work
+    tally: Tally = field(default_factory=Tally)
+    caught: bool = False
+    seconds: float = 0
+
+
+@dataclass
 class Verdict:
     """What all work on one recipe came to."""
 
     tally: Tally = field(default_factory=Tally)
-    by_mode: dict[str, int] = field(default_factory=dict[str, int])
     mutants: int = 0
     caught: int = 0
     survivors: list[str] = field(default_factory=list[str])
+    seconds: float = 0
 
     def as_json(self) -> dict[str, int]:
         return {
@@ -74,16 +84,20 @@ def pieces(recipe: str, quick: bool) -> Iterator[Work]:
                 yield Work(recipe, mode, "mutant", position)
 
 
-def perform(work: Work) -> tuple[Work, Tally, bool]:
-    """Do one piece; the last of the answer says whether the mutant was caught."""
+def perform(work: Work) -> Finding:
+    """Do one piece."""
+    finding, started = Finding(work), time.process_time()
     proof = framework.load_proof(work.recipe, work.mode)
-    if work.kind == "mutant":
-        return work, Tally(), framework.is_caught(proof, proof.mutants[work.position])
     recipe = framework.load_recipe(work.recipe, work.mode)
-    scenario = proof.scenarios[work.position]
-    if work.kind == "faults":
-        return work, framework.every_fault(scenario, recipe), False
-    return work, framework.random_schedules(scenario, recipe, work.count, work.first_seed), False
+    if work.kind == "mutant":
+        finding.caught = framework.is_caught(proof, proof.mutants[work.position])
+    elif work.kind == "faults":
+        finding.tally = framework.every_fault(proof.scenarios[work.position], recipe)
+    else:
+        scenario = proof.scenarios[work.position]
+        finding.tally = framework.random_schedules(scenario, recipe, work.count, work.first_seed)
+    finding.seconds = time.process_time() - started
+    return finding
 
 
 def prove(recipes: Sequence[str], quick: bool) -> dict[str, Verdict]:
@@ -92,13 +106,14 @@ def prove(recipes: Sequence[str], quick: bool) -> dict[str, Verdict]:
     verdicts = {recipe: Verdict() for recipe in recipes}
     with ProcessPoolExecutor(os.cpu_count() or 1, mp_context=get_context("spawn")) as pool:
         for done in as_completed([pool.submit(perform, work) for work in works]):
-            work, tally, caught = done.result()
-            verdict = verdicts[work.recipe]
-            verdict.tally += tally
+            finding = done.result()
+            work, verdict = finding.work, verdicts[finding.work.recipe]
+            verdict.tally += finding.tally
+            verdict.seconds += finding.seconds
             if work.kind == "mutant":
                 verdict.mutants += 1
-                verdict.caught += caught
-                if not caught:
+                verdict.caught += finding.caught
+                if not finding.caught:
                     mutant = framework.load_proof(work.recipe, work.mode).mutants[work.position]
                     verdict.survivors.append(f"{work.mode}: {mutant}")
     return verdicts
@@ -121,12 +136,13 @@ def main() -> int:
         parser.error(f"no proof of {', '.join(unknown)}; there are {', '.join(known)}")
     started = time.monotonic()
     verdicts = prove(arguments.names or known, arguments.quick)
-    print(f"{'recipe':20} {'schedules':>9} {'overlapping':>11} {'faults':>8} {'violations':>10} {'caught':>8}")
+    heads = f"{'recipe':20} {'schedules':>9} {'overlapping':>11} {'faults':>8} {'violations':>10} {'caught':>8}"
+    print(f"{heads} {'CPU seconds':>12}")
     for recipe, verdict in verdicts.items():
         tally, caught = verdict.tally, f"{verdict.caught}/{verdict.mutants}"
         print(
             f"{recipe:20} {tally.schedules:9,} {tally.overlapping:11,} {tally.faults:8,} "
-            f"{len(tally.violations):10,} {caught:>8}{'' if holds(verdict) else '  FAILS'}"
+            f"{len(tally.violations):10,} {caught:>8} {verdict.seconds:12.1f}{'' if holds(verdict) else '  FAILS'}"
         )
     for recipe, verdict in verdicts.items():
         for text in [*verdict.tally.violations[:3], *verdict.survivors]:
