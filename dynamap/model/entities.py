@@ -384,6 +384,10 @@ class Entity(Generic[M]):
             return self.untyped
         return found.get("S") == self.name or found.get("S") in self.aliases
 
+    def claimed(self, items: list[dict[str, Wire]]) -> list[dict[str, Wire]]:
+        """Those of some items that `claims` is true of."""
+        return [item for item in items if self.claims(item)]
+
     def _known(self, item: Mapping[str, Wire], shape: ClassShape, *, applied: bool) -> dict[str, Any]:
         """The fields that are not stored, recovered from the key."""
         if all(field.stored for field in shape.fields):

@@ -169,7 +169,7 @@ class MultiQuery(Reading[D, M], Generic[D, M, G]):
 
     # ---- items
 
-    def _shows(self, moment: Moment) -> Callable[[Item], bool]:
+    def _shown(self, moment: Moment) -> Callable[[list[Item]], list[Item]]:
         now = self._expiry(moment)
 
         def shows(item: Item) -> bool:
@@ -180,7 +180,9 @@ class MultiQuery(Reading[D, M], Generic[D, M, G]):
             entity = self._entities[position]
             return unexpired(entity, item, now) is not None and self._selection.holds(position, item)
 
-        return shows
+        # one that was read as a struct is one of the types
+        certain = now is None and self._selection.exact
+        return lambda items: [item for item in items if (certain and isinstance(item, StoredItem)) or shows(item)]
 
     def _position(self, item: Item) -> int | None:
         """Which of the types an item is; None if it is none of them."""

@@ -41,13 +41,13 @@ class Page(Generic[M_co]):
 class Source:
     """A series of requests: the call without its `Limit` and start, and which of the items it brings count.
 
-    *what* names it in messages. *shows* is None where the service leaves out what does not count. *filtered* says
-    that the caller's own condition leaves items out, *binding* stands for all that a cursor belongs to.
+    *what* names it in messages. *shown* are those of some items that count. *filtered* says that the caller's own
+    condition leaves items out, *binding* stands for all that a cursor belongs to.
     """
 
     call: Call
     what: str
-    shows: Callable[[Item], bool] | None
+    shown: Callable[[list[Item]], list[Item]]
     filtered: bool
     binding: bytes
 
@@ -197,8 +197,7 @@ class Pager:
         # some servers send an empty list beside the number, and some end with an empty key
         counted = call.params.get("Select") == "COUNT"
         answered: list[Item] = [] if counted else reply["Items"]
-        shows = self._source.shows
-        items = answered if shows is None else [item for item in answered if shows(item)]
+        items = self._source.shown(answered)
         count: int = reply["Count"] if counted else len(items)
         read_items: int = reply["ScannedCount"] if "ScannedCount" in reply else reply.get("Count", len(answered))
         next_start: Item | None = reply.get("LastEvaluatedKey") or None

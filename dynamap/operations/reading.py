@@ -19,7 +19,6 @@ from dynamap.operations.filtering import Hiding, check_filter, check_whole, hidi
 from dynamap.operations.pages import Found, Page, Pager, PageSource, Source, binding_of
 from dynamap.operations.projection import Projection
 from dynamap.operations.replies import page_decoder
-from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import Stream, gathered
 from dynamap.operations.targets import Target
 from dynamap.plan import Call, Emit, Item, Plan, Reply
@@ -378,8 +377,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         params |= compiler.placeholders()
         if self._consistent:
             params["ConsistentRead"] = True
-        shows = None if hidden.complete else self._shows(moment)
-        return Source(Call(operation, params, decode), self._what, shows, bool(self._filters), binding)
+        return Source(Call(operation, params, decode), self._what, self._shown(moment), bool(self._filters), binding)
 
     def _reply_decoder(self) -> Callable[[bytes], Reply]:
         """What makes replies of whole items straight from their bytes."""
@@ -393,15 +391,13 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         """What the service is to leave out."""
         return hiding(self._target, self._filters, compiler, self._expiry(moment))
 
-    def _shows(self, moment: Moment) -> Callable[[Item], bool]:
-        """Whether an item that came is one of those that were asked for."""
+    def _shown(self, moment: Moment) -> Callable[[list[Item]], list[Item]]:
+        """Those of the items that came that were asked for."""
         entity: Entity[Any] = self._scope.entity
         now = self._expiry(moment)
-
-        def shows(item: Item) -> bool:
-            return entity.claims(item) and unexpired(entity, item, now) is not None
-
-        return shows
+        if now is None:
+            return entity.claimed
+        return lambda items: [item for item in entity.claimed(items) if not entity.is_expired(item, now)]
 
     # ---- checks
 
