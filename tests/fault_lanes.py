@@ -199,6 +199,8 @@ class Lane:
         self.store._runtime = replace(self.store._runtime, bucket=TokenBucket(1e9))
         # a proxy where nobody listens does so again when the client pauses: no test waits for it
         self.store._runtime.driver._sleep = self._listen_later if mode.is_async else self._listen
+        # the first answer opens the lane, which has connections of its own
+        self.connect_first(reused=False)
 
     def _listen(self, seconds: float) -> None:
         del seconds

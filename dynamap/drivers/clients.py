@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import ipaddress
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,6 +22,7 @@ __all__ = [
     "accept_async_client",
     "accept_client",
     "client_arguments",
+    "close_client",
     "make_client",
     "placeholders_for",
 ]
@@ -30,6 +32,8 @@ _READ_TIMEOUT = 5.0
 # servers for tests answer the scan of a large table slowly; to ask again would only keep them busy
 _LOCAL_READ_TIMEOUT = 60.0
 _POOL = 50
+# https://www.rfc-editor.org/rfc/rfc9110#name-tokens
+_UNUSUAL_IN_NAMES = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]")
 
 
 @dataclass(frozen=True)
@@ -153,8 +157,23 @@ def client_arguments(options: ClientOptions, session: Any, config: type[Any]) ->
             max_pool_connections=_POOL,
             tcp_keepalive=True,
             retries={"mode": "standard", "total_max_attempts": 1},
+            user_agent=_user_agent(session),
         ),
     }
+
+
+def _user_agent(session: Any) -> str:
+    """The session's, with our name, made once: a client puts together anew for each call what it is not given."""
+    extra = session.user_agent_extra
+    named = session.user_agent()
+    # the client adds it
+    named = named[: -len(extra)].rstrip() if extra and named.endswith(extra) else named
+    try:
+        ours = f"dynamap/{import_module('importlib.metadata').version('dynamap')}"
+    except import_module("importlib.metadata").PackageNotFoundError:
+        ours = "dynamap"
+    application = session.get_config_variable("user_agent_appid")
+    return f"{named} {ours}" + (f" app/{_UNUSUAL_IN_NAMES.sub('-', application)}" if application else "")
 
 
 def placeholders_for(options: ClientOptions, session: Any) -> bool:
@@ -190,4 +209,16 @@ def make_client(options: ClientOptions) -> Any:
     arguments = client_arguments(options, session, config.Config)
     if placeholders_for(options, session) and session.get_credentials() is None:
         arguments |= PLACEHOLDERS
-    return accept_client(session.create_client(**arguments), lane=options.lane)
+    client = accept_client(session.create_client(**arguments), lane=options.lane)
+    lane = lane_of(client)
+    if lane is not None:
+        lane.transport = import_module("dynamap.drivers.transport").transport_of(client, session)
+    return client
+
+
+def close_client(client: Any) -> None:
+    """Close a client that `make_client` made, with the lane's connections."""
+    lane = lane_of(client)
+    if lane is not None and lane.transport is not None:
+        lane.transport.close()
+    client.close()

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import ssl
 import zlib
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar, Token
 from typing import Any
 
 from dynamap.backoff import time_left
-from dynamap.plan import CallFailed, Reached
+from dynamap.plan import CallFailed, Reached, Reply
 
 __all__ = [
     "DamagedReply",
     "DeadlineOver",
+    "OurCall",
     "check_reply",
     "describe",
     "our_call",
-    "takes_lane",
     "within_deadline",
     "without_retries",
 ]
@@ -31,15 +29,29 @@ _CONNECTING = {"gaierror", "NewConnectionError", "ConnectTimeoutError", "ClientC
 _FIRST_NO_SUCCESS = 300
 
 
-@dataclass(frozen=True)
-class _OurCall:
-    """A call of ours that is under way."""
+class OurCall:
+    """A call of ours; it is under way while this is entered.
 
-    lane: bool
+    Then `without_retries` speaks for the client's calls; others keep the client's own settings.
+    """
+
+    __slots__ = ("_token", "decode", "lane", "whole")
+
+    def __init__(self, *, lane: bool = False, decode: Callable[[bytes], Reply] | None = None) -> None:
+        self.lane, self.decode = lane, decode
+        # the answer that `check_reply` has found whole
+        self.whole: Any = None
+        self._token: Token[OurCall | None] | None = None
+
+    def __enter__(self) -> None:
+        self._token = _ours.set(self)
+
+    def __exit__(self, *_details: object) -> None:
+        if self._token is not None:
+            _ours.reset(self._token)
 
 
-_ours: ContextVar[_OurCall | None] = ContextVar("dynamap_call", default=None)
-_ON_THE_LANE, _PLAINLY = _OurCall(lane=True), _OurCall(lane=False)
+_ours: ContextVar[OurCall | None] = ContextVar("dynamap_call", default=None)
 
 
 class DamagedReply(Exception):
@@ -50,20 +62,9 @@ class DeadlineOver(Exception):
     """The deadline ended before the request was sent."""
 
 
-@contextmanager
-def our_call(*, lane: bool = False) -> Generator[None, None, None]:
-    """While this is open, `without_retries` speaks for the client's calls; others keep the client's own settings."""
-    token = _ours.set(_ON_THE_LANE if lane else _PLAINLY)
-    try:
-        yield
-    finally:
-        _ours.reset(token)
-
-
-def takes_lane() -> bool:
-    """Whether the call that is under way is one of ours, and may take the lane."""
-    call = _ours.get()
-    return call is not None and call.lane
+def our_call() -> OurCall | None:
+    """The call of ours that is under way."""
+    return _ours.get()
 
 
 def without_retries(
@@ -74,7 +75,8 @@ def without_retries(
     Meant for `needs-retry`, registered first. Raises just what botocore would raise after its last attempt, so that
     whatever watches the client sees the usual errors.
     """
-    if _ours.get() is None:
+    call = _ours.get()
+    if call is None:
         return None
     if caught_exception is not None:
         raise caught_exception
@@ -82,7 +84,7 @@ def without_retries(
         return None
     http, parsed = response
     if http.status_code < _FIRST_NO_SUCCESS:
-        return http
+        return None if http is call.whole else http
     error_class = client.exceptions.from_code(parsed.get("Error", {}).get("Code"))
     raise error_class(parsed, operation.name)
 
@@ -107,8 +109,8 @@ def within_deadline(request: Any = None, **_rest: object) -> None:
         context["read_timeout"] = left if limit is None else min(left, limit)
 
 
-def check_reply(headers: Mapping[str, Any], body: bytes) -> None:
-    """Raise DamagedReply unless this is the whole body that the service sent.
+def check_reply(headers: Mapping[str, Any], body: bytes, *, parsed: bool = False) -> None:
+    """Raise DamagedReply unless this is the whole body that the service sent; it is JSON if it was *parsed*.
 
     botocore takes a damaged body of a 2xx for an empty answer, and http.client takes the part of a head that came for
     all of it, so that an item that is there would read as None. Length, checksum and braces are checked here; a body
@@ -125,7 +127,7 @@ def check_reply(headers: Mapping[str, Any], body: bytes) -> None:
     text = body.strip()
     # an empty body is none either: no operation answers less than {}
     whole = text.startswith(b"{") and text.endswith(b"}")
-    if not whole or (checksum is None and not _is_json(text)):
+    if not whole or (checksum is None and not parsed and not _is_json(text)):
         msg = "the body is not a JSON object"
         raise DamagedReply(msg)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Protocol
 
 from dynamap.plan import Call, CallFailed, Reply
@@ -19,6 +20,7 @@ class Interceptor(Protocol):
         """When the reply or the failure is known; in place of a failure only an exception counts."""
 
 
+@lru_cache(maxsize=256)
 def method_of(operation: str) -> str:
     """The client's method for an operation of the service: `UpdateItem` is `update_item`."""
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation).lstrip("_")

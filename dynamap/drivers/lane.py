@@ -13,15 +13,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
 import time
 from collections.abc import Callable, Generator
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
 from weakref import WeakKeyDictionary, ref
 
-from dynamap.drivers.failures import takes_lane
+from dynamap.drivers.failures import DamagedReply, OurCall, check_reply, our_call
+from dynamap.drivers.messages import Headers
 from dynamap.drivers.replies import parsed_reply
 from dynamap.drivers.requests import OPERATIONS, body_of, small_params
 from dynamap.drivers.signing import Signer
@@ -32,6 +33,7 @@ Steps = Generator[Any, Any, Any]
 """Yields what a client gives, an answer or one that is still to be awaited, and is sent the answer."""
 
 _KEY, _SIGNATURE = "dynamap_passage", "dynamap_signature"
+_FIRST_NO_SUCCESS = 300
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 _log = logging.getLogger("botocore")
 
@@ -47,14 +49,27 @@ class _Passage:
     given: dict[str, Any]
     before: dict[str, Any]
     params: dict[str, Any]
+    call: OurCall
     small: dict[str, Any] = field(default_factory=dict[str, Any])
     body: bytes = b""
+
+
+class _Attempt:
+    """What the sending of one request needs to know."""
+
+    __slots__ = ("call", "context", "model", "name", "params", "signer")
+
+    def __init__(self, call: OurCall, model: Any, params: Any, signer: Any, context: Any) -> None:
+        self.call, self.model, self.params, self.signer, self.context = call, model, params, signer, context
+        self.name = f"dynamodb.{model.name}"
 
 
 class Lane:
     """The handlers of one client; see `SyncLane` and `AsyncLane`."""
 
     before_call: Callable[..., Any]
+    transport: Any = None
+    """Connections of the lane's own; without them, and for what they do not take, the client's are used."""
 
     def __init__(self, client: Any) -> None:
         self._events = client.meta.events
@@ -83,7 +98,8 @@ class Lane:
             return f"plain: {self._closed}"
         if self._endpoint is None:
             return "plain: the first call goes the plain way, from its answer on the next take the lane"
-        return f"lane: through the client and its events, over its own connections{self._exception}"
+        over = "its own connections" if self.transport is None else "the lane's own connections"
+        return f"lane: through the client and its events, over {over}{self._exception}"
 
     def use(self, endpoint: Any) -> None:
         """Take the endpoint that `needs-retry` names after an answer; its connections are the client's."""
@@ -104,14 +120,15 @@ class Lane:
 
     def provide_params(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> Any:
         """Give botocore parameters of its own: those of the call, which wrappers may look at, stay as they are."""
-        if not takes_lane() or self._endpoint is None or self._closed is not None:
+        call = our_call()
+        if call is None or not call.lane or self._endpoint is None or self._closed is not None:
             return None
         if model.name not in OPERATIONS:
             return None
         if _log.isEnabledFor(logging.DEBUG):
             self._plainly("botocore's log is set to DEBUG")
             return None
-        passage = context[_KEY] = _Passage(params, dict(params), dict(params))
+        passage = context[_KEY] = _Passage(params, params.copy(), params.copy(), call)
         return passage.params
 
     def build(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> None:
@@ -144,7 +161,7 @@ class Lane:
         if passage is None:
             return None
         self._hand_over(passage, params)
-        return self._steps(model, params, request_signer, context)
+        return self._steps(_Attempt(passage.call, model, params, request_signer, context))
 
     def _hand_over(self, passage: _Passage, request: Any) -> None:
         if passage.params != passage.small:
@@ -162,65 +179,54 @@ class Lane:
 
     # ---- what botocore's endpoint does, one attempt
 
-    def _steps(self, model: Any, params: Any, signer: Any, context: Any) -> Steps:
-        name = f"{model.service_model.service_id.hyphenize()}.{model.name}"
+    def _steps(self, attempt: _Attempt) -> Steps:
         try:
-            return (yield from self._attempt(name, model, params, signer, context))
+            return (yield from self._attempt(attempt))
         except Exception as error:
-            yield self._events.emit(f"after-call-error.{name}", exception=error, context=context)
+            yield self._events.emit(f"after-call-error.{attempt.name}", exception=error, context=attempt.context)
             raise
 
-    def _attempt(self, name: str, model: Any, params: Any, signer: Any, context: Any) -> Steps:
-        emit, endpoint = self._events.emit, self._endpoint
-        request = yield from self._signed(name, params, signer, context)
+    def _attempt(self, attempt: _Attempt) -> Steps:
+        emit, name, model = self._events.emit, attempt.name, attempt.model
+        request = yield from self._signed(attempt)
         if request is None:
             return None
-        prepared = endpoint.prepare_request(request)
+        prepared = _prepared(request) or self._endpoint.prepare_request(request)
         http = error = response = parsed = None
         try:
             http = _first((yield emit(f"before-send.{name}", request=prepared)))
+            if http is None and self.transport is not None:
+                http = yield self.transport.send(prepared)
             if http is None:
-                http = yield endpoint.http_session.send(_lean(prepared))
+                http = yield self._endpoint.http_session.send(_lean(prepared))
         except Exception as raised:  # noqa: BLE001 - needs-retry is told, and raises it
             error = raised
         if http is not None:
-            body = yield http.content
             response = {
                 "headers": http.headers,
                 "status_code": http.status_code,
                 "context": {"operation_name": model.name},
-                "body": body,
+                "body": (yield http.content),
             }
-            customized: dict[str, Any] = {}
-            yield emit(
-                f"before-parse.{name}",
-                operation_model=model,
-                response_dict=response,
-                customized_response_dict=customized,
-            )
-            parsed = parsed_reply(model, response)
-            parsed.update(customized)
+            parsed = yield from self._parsed(attempt, http, response)
         yield emit(
             f"response-received.{name}",
             response_dict=response,
             parsed_response=parsed,
-            context=context,
+            context=attempt.context,
             exception=error,
         )
         answer = None if http is None or parsed is None else (http, parsed)
-        delay = _first(
-            (
-                yield emit(
-                    f"needs-retry.{name}",
-                    response=answer,
-                    endpoint=endpoint,
-                    operation=model,
-                    attempts=1,
-                    caught_exception=error,
-                    request_dict=params,
-                )
-            )
+        responses = yield emit(
+            f"needs-retry.{name}",
+            response=answer,
+            endpoint=self._endpoint,
+            operation=model,
+            attempts=1,
+            caught_exception=error,
+            request_dict=attempt.params,
         )
+        delay = _first(responses)
         if delay is not None and delay is not False:
             yield self._pause(delay)
             return None
@@ -230,11 +236,35 @@ class Lane:
             parsed["ResponseMetadata"]["RetryAttempts"] = 0
         return answer
 
-    def _signed(self, name: str, params: Any, signer: Any, context: Any) -> Steps:
+    def _parsed(self, attempt: _Attempt, http: Any, response: dict[str, Any]) -> Steps:
+        """The answer as a dict; the call remembers the one that was found whole, so that nobody has to look again."""
+        customized: dict[str, Any] = {}
+        whole, decode = False, attempt.call.decode
+        if response["status_code"] < _FIRST_NO_SUCCESS:
+            try:
+                check_reply(response["headers"], response["body"], parsed=True)
+                whole = True
+            except DamagedReply:
+                decode = None
+        body = response["body"]
+        yield self._events.emit(
+            f"before-parse.{attempt.name}",
+            operation_model=attempt.model,
+            response_dict=response,
+            customized_response_dict=customized,
+        )
+        parsed, read = parsed_reply(attempt.model, response, decode)
+        if whole and read and response["body"] is body:
+            attempt.call.whole = http
+        parsed.update(customized)
+        return parsed
+
+    def _signed(self, attempt: _Attempt) -> Steps:
         """The request with its signature; None for the plain way."""
         # loaded with the first client
         from botocore.awsrequest import create_request_object  # noqa: PLC0415
 
+        context, signer, name = attempt.context, attempt.signer, attempt.name
         given = context.get("auth_type")
         auth_type = given or signer.signature_version
         signing: dict[str, Any] = context.get("signing") or {}
@@ -255,13 +285,14 @@ class Lane:
         auth = yield signer.get_auth_instance(service, region, "v4")
         retries = context.setdefault("retries", {})
         retries["attempt"] = 1
-        retries.setdefault("invocation-id", str(uuid4()))
-        request = create_request_object(params)
+        if "invocation-id" not in retries:
+            retries["invocation-id"] = _invocation()
+        request = create_request_object(attempt.params)
         # botocore's own signer is a handler of this event: as for an operation without authentication it leaves the
         # request as it is, and everybody else's handlers have their turn
         context["auth_type"], context[_SIGNATURE] = "none", (auth, region, service)
         try:
-            yield self._events.emit(f"request-created.{name}", request=request, operation_name=name.rpartition(".")[2])
+            yield self._events.emit(f"request-created.{name}", request=request, operation_name=attempt.model.name)
         finally:
             context["auth_type"] = given
             del context[_SIGNATURE]
@@ -351,7 +382,7 @@ def lane_of(client: Any, make: Callable[[Any], Lane] | None = None) -> Lane | No
 
     None as well for what only resembles a client of botocore's, and has events of its own kind.
     """
-    events = client.meta.events
+    events = getattr(getattr(client, "meta", None), "events", None)
     if not all(hasattr(events, name) for name in ("emit", "emit_until_response", "register_last", "__weakref__")):
         return None
     found = _lanes.get(events)
@@ -365,6 +396,34 @@ def lane_of(client: Any, make: Callable[[Any], Lane] | None = None) -> Lane | No
 
 def _first(responses: Any) -> Any:
     return next((response for _, response in responses if response is not None), None)
+
+
+def _invocation() -> str:
+    """What `str(uuid4())` gives, sooner."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+def _prepared(request: Any) -> Any:
+    """What botocore prepares of a request that is of the usual kind; None of another."""
+    # loaded with the first client
+    from botocore.awsrequest import AWSPreparedRequest  # noqa: PLC0415
+
+    body = request.data
+    if type(body) is not bytes or not body or request.params:
+        return None
+    headers: Any = Headers()
+    for name, value in request.headers.items():
+        headers[name] = value.encode() if isinstance(value, str) else value
+    if len(headers) != len(request.headers) or "Transfer-Encoding" in headers:
+        return None
+    if "Content-Length" not in headers:
+        headers["Content-Length"] = str(len(body))
+    prepared: Any = AWSPreparedRequest(request.method, request.url, headers, body, request.stream_output)
+    # older ones have none
+    prepared.context = request.context
+    return prepared
 
 
 def _lean(prepared: Any) -> Any:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import msgspec
+
+from dynamap.drivers.messages import Headers
 
 __all__ = ["parsed_reply"]
 
@@ -17,23 +20,36 @@ _FIRST_NO_SUCCESS = 300
 _NULL = re.compile(rb"null(?<=[:,\[\s]null)\s*[,\]}]")
 
 
-def parsed_reply(model: Any, response: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer as a dict; *response* has the parts that botocore's parsers take."""
-    parsed = _quickly_parsed(response["body"]) if response["status_code"] < _FIRST_NO_SUCCESS else None
+def parsed_reply(
+    model: Any, response: Mapping[str, Any], decode: Callable[[bytes], dict[str, Any]] | None
+) -> tuple[dict[str, Any], bool]:
+    """The answer as a dict, and whether its body was read here; *response* has the parts that botocore's parsers take.
+
+    The body of a success is given to *decode*, if there is one; what it raises at is read as ever.
+    """
+    parsed = _quickly_parsed(response["body"], decode) if response["status_code"] < _FIRST_NO_SUCCESS else None
     if parsed is None:
-        return _parsed_by_botocore(model, response)
+        return _parsed_by_botocore(model, response), False
     headers = response["headers"]
     metadata: dict[str, Any] = {}
-    if "x-amzn-requestid" in headers:
-        metadata["RequestId"] = headers["x-amzn-requestid"]
+    identity = headers.get("x-amzn-requestid")
+    if identity is not None:
+        metadata["RequestId"] = identity
     metadata["HTTPStatusCode"] = response["status_code"]
-    metadata["HTTPHeaders"] = {name.lower(): value for name, value in headers.items()}
+    metadata["HTTPHeaders"] = (
+        headers.by_lowered_name()
+        if isinstance(headers, Headers)
+        else {name.lower(): value for name, value in headers.items()}
+    )
     parsed["ResponseMetadata"] = metadata
-    return parsed
+    return parsed, True
 
 
-def _quickly_parsed(body: bytes) -> dict[str, Any] | None:
+def _quickly_parsed(body: bytes, decode: Callable[[bytes], dict[str, Any]] | None) -> dict[str, Any] | None:
     """The answer, or None for a body whose nulls, faults or escapes botocore has rules for."""
+    if decode is not None:
+        with suppress(Exception):
+            return decode(body)
     if b"null" in body and _NULL.search(body):
         return None
     try:

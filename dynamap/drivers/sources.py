@@ -19,6 +19,7 @@ from dynamap.drivers.clients import (
     accept_async_client,
     accept_client,
     client_arguments,
+    close_client,
     make_client,
     placeholders_for,
 )
@@ -68,7 +69,7 @@ class Source:
             if self._options is None or self._client is not client or recent:
                 return
             if self._retired is not None:
-                self._retired.close()
+                close_client(self._retired)
             # calls that are under way still use it
             self._retired, self._client, self._renewed = client, None, now
 
@@ -89,7 +90,7 @@ class Source:
             clients, self._client, self._retired = (self._client, self._retired), None, None
         for client in clients:
             if client is not None:
-                client.close()
+                close_client(client)
 
 
 _sources_with_own_clients: WeakSet[Source] = WeakSet()

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from dynamap.drivers.clients import ClientOptions
-from dynamap.drivers.failures import describe, our_call
+from dynamap.drivers.failures import OurCall, describe
 from dynamap.drivers.interceptor import Interceptor, method_of
 from dynamap.drivers.lane import LaneRefused
 from dynamap.drivers.sources import Source
@@ -133,7 +133,7 @@ class SyncDriver:
 
 
 def _ask(client: Any, call: Call, *, lane: bool) -> Reply:
-    with our_call(lane=lane):
+    with OurCall(lane=lane, decode=call.decode):
         reply: Reply = getattr(client, method_of(call.operation))(**call.params)
     return reply
 

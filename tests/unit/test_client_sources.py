@@ -10,7 +10,7 @@ from botocore import exceptions
 
 from dynamap import deadline
 from dynamap.drivers import ClientOptions, sources
-from dynamap.drivers.failures import DeadlineOver, describe, our_call, within_deadline
+from dynamap.drivers.failures import DeadlineOver, OurCall, describe, within_deadline
 from dynamap.drivers.sources import AsyncSource, Source
 from dynamap.plan import Reached
 from tests.fakes import FakeClient
@@ -82,6 +82,11 @@ async def test_an_awaited_client_is_renewed_as_rarely(monkeypatch: pytest.Monkey
     opened: list[str] = []
 
     class Session:
+        user_agent_extra = "more"
+
+        def user_agent(self) -> str:
+            return "session more"
+
         def get_config_variable(self, name: str) -> None:
             """There is no configuration."""
 
@@ -159,14 +164,14 @@ def test_a_request_waits_until_the_deadline_and_no_longer_than_it_would(context:
     request = SimpleNamespace(context=context)
     before = dict(context)
     within_deadline(request)
-    with our_call():
+    with OurCall():
         within_deadline(request)
     with deadline(60):
         within_deadline(request)
     assert context == before
-    with our_call(), deadline(60):
+    with OurCall(), deadline(60):
         within_deadline(request)
         within_deadline(SimpleNamespace())
     assert context["read_timeout"] == pytest.approx(most, abs=1)
-    with our_call(), deadline(0), pytest.raises(DeadlineOver):
+    with OurCall(), deadline(0), pytest.raises(DeadlineOver):
         within_deadline(request)

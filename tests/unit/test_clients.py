@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aiobotocore.awsrequest import AioAWSResponse
+from botocore.awsrequest import AWSResponse
 
 from dynamap import Table, connect, connect_async, entity
 from dynamap.drivers import AsyncDriver, ClientOptions, SyncDriver
@@ -164,3 +167,47 @@ def test_clients_that_are_made_have_short_timeouts_and_no_retries() -> None:
     assert (config.connect_timeout, config.read_timeout) == (1.0, 5.0)
     assert config.retries["total_max_attempts"] == 1
     driver.close()
+
+
+def test_clients_that_are_made_name_dynamap_and_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SDK_UA_APP_ID", "orders (new)")
+    monkeypatch.setenv("AWS_EXECUTION_ENV", "AWS_Lambda_python3.13")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "x")
+    seen: list[str] = []
+
+    def answered(request: Any, **_rest: Any) -> Any:
+        seen.append(request.headers["User-Agent"].decode())
+        return AWSResponse(request.url, 200, {}, SimpleNamespace(stream=lambda **_: iter([b"{}"])))
+
+    driver = SyncDriver(ClientOptions("http://127.0.0.1:9", "us-east-1"))
+    driver.client().meta.events.register("before-send", answered)
+    driver.client().describe_limits()
+    driver.close()
+    name, *more = seen[0].split()
+    assert name.startswith("Botocore/")
+    assert "exec-env/AWS_Lambda_python3.13" in more
+    assert more[-2].partition("/")[0] == "dynamap"
+    assert more[-1] == "app/orders--new-"
+
+
+async def test_awaited_clients_that_are_made_name_what_they_are_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_SDK_UA_APP_ID", raising=False)
+    driver = AsyncDriver(ClientOptions("http://127.0.0.1:9", "us-east-1"))
+    client = await driver.client()
+    seen: list[str] = []
+
+    async def read() -> bytes:
+        return b"{}"
+
+    def answered(request: Any, **_rest: Any) -> Any:
+        seen.append(request.headers["User-Agent"].decode())
+        return AioAWSResponse(request.url, 200, {}, SimpleNamespace(read=read))
+
+    client.meta.events.register("before-send", answered)
+    await client.describe_limits()
+    await driver.close()
+    names = [each.partition("/")[0].lower() for each in seen[0].split()]
+    assert names[:2] == ["aiobotocore", "python"]
+    assert names[-2:] == ["dynamap", "botocore"]
+    assert names.count("botocore") == 1

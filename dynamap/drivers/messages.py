@@ -1,0 +1,231 @@
+"""Messages of HTTP/1.1 without their transport: the bytes of a request, and the answer from bytes as they arrive.
+
+An answer of the usual form, as the service gives it, is taken apart here; any other is left to `http.client`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, MutableMapping
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from typing import Any
+
+__all__ = ["Answer", "Headers", "Reader", "request_bytes"]
+
+_END_OF_HEAD = b"\r\n\r\n"
+_OTHER_ENDS = (b"\n\n", b"\n\r\n")
+_ANNOUNCEMENT = b"HTTP/1.1 100"
+_VERSION = "HTTP/1.1 "
+_FIRST_FINAL = 200
+# they have no body, whatever their headers say
+_BODILESS = (204, 304)
+# what can no more be a head
+_LONGEST_HEAD = 1 << 17
+
+
+class Headers(MutableMapping[str, Any]):
+    """Headers in their order, found by any case of their names."""
+
+    __slots__ = ("_names", "_values")
+
+    def __init__(self, headers: Iterable[tuple[str, Any]] = ()) -> None:
+        self._names: dict[str, str] = {}
+        self._values: dict[str, Any] = {}
+        for name, value in headers:
+            lowered = name.lower()
+            self._names[lowered] = name
+            self._values[lowered] = value
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name.lower()]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        lowered = name.lower()
+        self._names[lowered] = name
+        self._values[lowered] = value
+
+    def __delitem__(self, name: str) -> None:
+        lowered = name.lower()
+        del self._values[lowered], self._names[lowered]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names.values())
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._values
+
+    def __repr__(self) -> str:
+        return f"Headers({dict(self.pairs())!r})"
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._values.get(name.lower(), default)
+
+    def copy(self) -> Headers:
+        return Headers(self.pairs())
+
+    def pairs(self) -> Iterator[tuple[str, Any]]:
+        """What `items` gives, sooner."""
+        return zip(self._names.values(), self._values.values(), strict=True)
+
+    def by_lowered_name(self) -> dict[str, Any]:
+        """A dict by the names in lower case."""
+        return self._values.copy()
+
+
+def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes) -> bytes:
+    """A POST to the root of *host* as it goes over the wire.
+
+    Raises ValueError for a header that would end before its line does.
+    """
+    lines = [f"POST / HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity"]
+    for name, value in headers:
+        lines.append(f"{name}: {value.decode('latin-1') if isinstance(value, bytes) else value}")
+    head = "\r\n".join(lines)
+    # two are in the first of them
+    breaks = len(lines) + 1
+    if head.count("\r") != breaks or head.count("\n") != breaks or "\0" in head:
+        msg = "a header of the request holds the end of a line"
+        raise ValueError(msg)
+    return head.encode("latin-1") + _END_OF_HEAD + body
+
+
+@dataclass
+class Answer:
+    """One answer: its body may be shorter than its head says, where the connection ended before."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    reusable: bool
+    """Whether the connection may carry another request."""
+
+
+@dataclass
+class _Head:
+    status: int
+    headers: Headers
+    start: int
+    end: int
+    """Where the body begins and ends in what arrives."""
+
+
+class Reader:
+    """Takes what arrives for one request, until its answer is whole."""
+
+    def __init__(self) -> None:
+        self._arrived: bytes | bytearray = b""
+        self._head: _Head | None = None
+        self._unusual = False
+
+    def feed(self, data: bytes) -> Answer | None:
+        """The answer, if it is whole with these bytes. Raises `http.client.HTTPException` for what can be none."""
+        if not self._arrived:
+            self._arrived = data
+        elif isinstance(self._arrived, bytes):
+            self._arrived = bytearray(self._arrived) + data
+        else:
+            self._arrived += data
+        if self._head is None and not self._unusual:
+            self._begin()
+        if self._unusual:
+            return _read_elsewhere(bytes(self._arrived), ended=False)
+        head = self._head
+        if head is None or len(self._arrived) < head.end:
+            return None
+        return self._answer(head)
+
+    def end(self) -> Answer:
+        """The answer that ends with the connection. Raises `http.client.HTTPException` if there is none."""
+        if self._head is not None:
+            return self._answer(self._head, ended=True)
+        answer = _read_elsewhere(bytes(self._arrived), ended=True)
+        if answer is None:
+            msg = "the connection ended before an answer"
+            raise HTTPException(msg)
+        return answer
+
+    def _begin(self) -> None:
+        end = self._arrived.find(_END_OF_HEAD)
+        while end >= 0 and self._arrived.startswith(_ANNOUNCEMENT):
+            self._arrived = self._arrived[end + len(_END_OF_HEAD) :]
+            end = self._arrived.find(_END_OF_HEAD)
+        if end < 0:
+            # lines may end without a return
+            self._unusual = len(self._arrived) > _LONGEST_HEAD or any(each in self._arrived for each in _OTHER_ENDS)
+            return
+        self._head = _usual_head(self._arrived[:end].decode("latin-1"), end + len(_END_OF_HEAD))
+        self._unusual = self._head is None
+
+    def _answer(self, head: _Head, *, ended: bool = False) -> Answer:
+        arrived = self._arrived
+        body = arrived[head.start : head.end] if isinstance(arrived, bytes) else _cut(arrived, head.start, head.end)
+        # what comes behind the body answers nothing that was asked
+        stays_open = head.headers.get("connection", "keep-alive").lower() == "keep-alive"
+        return Answer(head.status, head.headers, body, stays_open and not ended and len(arrived) == head.end)
+
+
+def _cut(arrived: bytearray, start: int, end: int) -> bytes:
+    with memoryview(arrived) as view:
+        return bytes(view[start:end])
+
+
+def _usual_head(text: str, start: int) -> _Head | None:
+    """The head of an answer whose body has a length; None for one of another form."""
+    first, *lines = text.split("\r\n")
+    code = first[9:12]
+    if not first.startswith(_VERSION) or not code.isdecimal() or len(code) != len("200") or first[12:13].strip():
+        return None
+    if text.count("\r") != len(lines) or text.count("\n") != len(lines) or "\0" in text:
+        return None
+    headers = Headers(_parts(line) for line in lines)
+    length = headers.get("content-length", "")
+    status = int(code)
+    if (
+        len(headers) != len(lines)
+        or "" in headers
+        or not length.isdecimal()
+        or "transfer-encoding" in headers
+        or status < _FIRST_FINAL
+        or status in _BODILESS
+    ):
+        return None
+    return _Head(status, headers, start, start + int(length))
+
+
+def _parts(line: str) -> tuple[str, str]:
+    """Name and value; the name is empty where there is none, or blanks around it."""
+    name, colon, value = line.partition(":")
+    return name if colon and name.isascii() and not (" " in name or "\t" in name) else "", value.strip(" \t")
+
+
+class _Arrived:
+    """What `http.client` reads an answer from in place of a socket."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def makefile(self, *_mode: Any) -> io.BytesIO:
+        return io.BytesIO(self._data)
+
+
+def _read_elsewhere(data: bytes, *, ended: bool) -> Answer | None:
+    """The answer as `http.client` reads it, if it is whole, or if the connection has ended."""
+    response = HTTPResponse(_Arrived(data), method="POST")  # type: ignore[arg-type]
+    try:
+        response.begin()
+        if not ended and response.will_close and not response.chunked and response.length is None:
+            # only the end of the connection is the end of this one
+            return None
+        body = response.read()
+    except IncompleteRead as error:
+        if not ended:
+            return None
+        body = error.partial
+    headers = Headers()
+    for name, value in response.getheaders():
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return Answer(response.status, headers, body, not ended and not response.will_close)

@@ -1,0 +1,247 @@
+"""Connections of the lane's own, for clients that dynamap makes: urllib3 opens them, one request follows another.
+
+Loaded with the first client. What is out of the common goes over the client's own connections instead.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import urlsplit
+
+from botocore import exceptions as raised
+from botocore.httpsession import create_urllib3_context, get_cert_path
+from botocore.utils import get_environ_proxies
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+from urllib3.util.connection import is_connection_dropped
+
+from dynamap.drivers.messages import Answer, Headers, Reader, request_bytes
+
+__all__ = ["Response", "Settings", "Transport", "transport_of"]
+
+_RECEIVED_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the configuration of a client says about its connections."""
+
+    connect_timeout: float
+    read_timeout: float
+    most_idle: int
+    socket_options: tuple[tuple[int, int, int], ...]
+    verify: str | bool
+    client_cert: tuple[str, ...]
+
+    def tls(self) -> ssl.SSLContext:
+        """A context as botocore makes one for each connection."""
+        context: ssl.SSLContext = create_urllib3_context()
+        context.check_hostname = True
+        verify: Any = self.verify
+        context.load_verify_locations(get_cert_path(verify))
+        if self.client_cert:
+            context.load_cert_chain(*self.client_cert)
+        return context
+
+
+def transport_of(client: Any, session: Any) -> Transport | None:
+    """Connections like those of a client that was made by this session; None where a proxy stands in between."""
+    config = client.meta.config
+    url: str = client.meta.endpoint_url
+    if urlsplit(url).scheme in (config.proxies or get_environ_proxies(url)):
+        return None
+    options = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+    if config.tcp_keepalive:
+        options.append((socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1))
+    cert = config.client_cert
+    return Transport(
+        Settings(
+            connect_timeout=config.connect_timeout,
+            read_timeout=config.read_timeout,
+            most_idle=config.max_pool_connections,
+            socket_options=tuple(options),
+            verify=session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE") or True,
+            client_cert=() if cert is None else (cert,) if isinstance(cert, str) else tuple(cert),
+        )
+    )
+
+
+class Response:
+    """An answer in the form of botocore's `AWSResponse`."""
+
+    raw = None
+
+    def __init__(self, url: str, answer: Answer) -> None:
+        self.url, self.status_code, self.headers, self.content = url, answer.status, answer.headers, answer.body
+
+    @property
+    def text(self) -> str:
+        """The body, which is JSON."""
+        return self.content.decode()
+
+
+class Transport:
+    """Sends requests of the lane and waits for their answers; may be shared by threads.
+
+    A connection carries one request at a time, and is kept for the next when the answer came whole. Raises what
+    botocore's own session raises.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._pools: dict[str, _Pool | None] = {}
+
+    def send(self, request: Any) -> Response | None:
+        """The answer to a prepared request; None, and nothing is sent, where it is not of the usual kind."""
+        pool = self._pool(request.url) if _is_usual(request) else None
+        if pool is None:
+            return None
+        connection = None
+        try:
+            data = request_bytes(pool.host_header, request.headers.pairs(), request.body)
+            connection = pool.take() or pool.open()
+            wire = connection.sock
+            wire.settimeout(_time_to_read(request, self._settings.read_timeout))
+            # an answer may have come before the connection was closed
+            with suppress(BrokenPipeError, ConnectionResetError):
+                wire.sendall(data)
+            answer = _received(wire)
+        except BaseException as error:
+            if connection is not None:
+                connection.close()
+            if not isinstance(error, Exception):
+                raise
+            raise _translated(error, request) from error
+        if answer.reusable:
+            pool.put(connection)
+        else:
+            connection.close()
+        return Response(request.url, answer)
+
+    def close(self) -> None:
+        """Close what is idle; what is under way is closed after its answer."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            if pool is not None:
+                pool.close()
+
+    def _pool(self, url: str) -> _Pool | None:
+        try:
+            return self._pools[url]
+        except KeyError:
+            pool = self._pools[url] = _pool_for(url, self._settings)
+            return pool
+
+
+def _is_usual(request: Any) -> bool:
+    headers, body = request.headers, request.body
+    return (
+        type(headers) is Headers
+        and type(body) is bytes
+        and headers.get("Content-Length") == str(len(body))
+        and "Transfer-Encoding" not in headers
+    )
+
+
+def _pool_for(url: str, settings: Settings) -> _Pool | None:
+    parts = urlsplit(url)
+    usual = parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/") and not parts.query
+    if not usual or parts.username:
+        return None
+    return _Pool(settings, parts.scheme, parts.hostname or "", parts.port)
+
+
+class _Pool:
+    """The idle connections to one host; the one that was used last comes first."""
+
+    def __init__(self, settings: Settings, scheme: str, host: str, port: int | None) -> None:
+        self._settings, self._scheme, self._host, self._port = settings, scheme, host, port
+        bracketed = f"[{host}]" if ":" in host else host
+        usual = port is None or port == {"http": 80, "https": 443}[scheme]
+        self.host_header = bracketed if usual else f"{bracketed}:{port}"
+        self._idle: deque[Any] = deque()
+        self._tls: ssl.SSLContext | None = None
+        self._closed = False
+
+    def take(self) -> Any:
+        """An idle connection that the other side has not closed, or None."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return None
+            if not is_connection_dropped(connection):
+                return connection
+            connection.close()
+
+    def open(self) -> Any:
+        options: dict[str, Any] = {
+            "timeout": self._settings.connect_timeout,
+            "socket_options": list(self._settings.socket_options),
+        }
+        connection: Any
+        if self._scheme == "http":
+            connection = HTTPConnection(self._host, self._port, **options)
+        else:
+            if self._tls is None:
+                self._tls = self._settings.tls()
+            connection = HTTPSConnection(self._host, self._port, ssl_context=self._tls, **options)
+        try:
+            connection.connect()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def put(self, connection: Any) -> None:
+        """Keep a connection for the next request."""
+        if self._closed or len(self._idle) >= self._settings.most_idle:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def close(self) -> None:
+        self._closed = True
+        while self._idle:
+            self._idle.pop().close()
+
+
+def _time_to_read(request: Any, usual: float) -> float:
+    # as botocore looks for it; older ones have no context
+    context: Any = getattr(request, "context", None)
+    wanted: float | None = None if context is None else context.get("read_timeout")
+    return usual if wanted is None else wanted
+
+
+def _received(wire: socket.socket) -> Answer:
+    reader = Reader()
+    while True:
+        data = wire.recv(_RECEIVED_AT_ONCE)
+        answer = reader.feed(data) if data else reader.end()
+        if answer is not None:
+            return answer
+
+
+def _translated(error: Exception, request: Any) -> Exception:
+    """What botocore's session raises for this error of a socket or of urllib3."""
+    made: Exception
+    if isinstance(error, ssl.SSLError):
+        made = raised.SSLError(endpoint_url=request.url, error=error)
+    elif isinstance(error, NewConnectionError):
+        made = raised.EndpointConnectionError(endpoint_url=request.url, error=error)
+    elif isinstance(error, ConnectTimeoutError):
+        made = raised.ConnectTimeoutError(endpoint_url=request.url, error=error)
+    elif isinstance(error, TimeoutError):
+        made = raised.ReadTimeoutError(endpoint_url=request.url, error=error)
+    elif isinstance(error, (HTTPException, OSError)):
+        made = raised.ConnectionClosedError(error=error, request=request, endpoint_url=request.url)
+    else:
+        made = raised.HTTPClientError(error=error)
+    return made

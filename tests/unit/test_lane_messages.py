@@ -1,0 +1,218 @@
+"""What arrives over a connection is read as `http.client` reads it, however it is cut."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from http.client import HTTPException, HTTPResponse, IncompleteRead
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dynamap.drivers.messages import Answer, Headers, Reader, request_bytes
+
+USUAL = (
+    b"HTTP/1.1 200 OK\r\nServer: Server\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n"
+    b"Content-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\nConnection: keep-alive\r\n"
+    b"x-amzn-RequestId: request\r\nx-amz-crc32: 2745614147\r\n\r\n{}"
+)
+ANSWERS = {
+    "usual": USUAL,
+    "no words": b"HTTP/1.1 200\r\ncontent-length: 2\r\n\r\n{}",
+    "spaces": b"HTTP/1.1 400 Bad Request\r\nContent-Length:   2  \r\nEmpty:\r\n\r\n{}",
+    "empty body": b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
+    "closing": b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+    "older": b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+    "older, staying": b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\n{}",
+    "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{  \r\n1\r\n}\r\n0\r\n\r\n",
+    "announced": b"HTTP/1.1 100 Continue\r\n\r\n" + USUAL,
+    "twice": b"HTTP/1.1 200 OK\r\nA: 1\r\nContent-Length: 2\r\na: 2\r\n\r\n{}",
+    "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+    "folded": b"HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\nContent-Length: 2\r\n\r\n{}",
+    "bare ends": b"HTTP/1.1 200 OK\nContent-Length: 2\n\n{}",
+    "mixed ends": b"HTTP/1.1 200 OK\nContent-Length: 2\n\r\n{}",
+    "no content": b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n",
+    "latin": b"HTTP/1.1 200 Tr\xe8s bien\r\nA: \xe9\r\nContent-Length: 2\r\n\r\n{}",
+}
+UNTIL_CLOSED = {
+    "no length": b"HTTP/1.1 200 OK\r\nA: 1\r\n\r\n{}",
+    "odd length": b"HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n{}",
+    "odd digits": "HTTP/1.1 200 OK\r\nContent-Length: ²\r\n\r\n{}".encode("latin-1"),
+    "negative": b"HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n{}",
+}
+
+
+class Wire:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def makefile(self, *_mode: Any) -> Any:
+        return io.BytesIO(self.data)
+
+
+def read_by_standard_library(data: bytes) -> tuple[Any, ...]:
+    wire: Any = Wire(data)
+    response = HTTPResponse(wire, method="POST")
+    response.begin()
+    try:
+        body = response.read()
+    except IncompleteRead as error:
+        body = error.partial
+    headers: dict[str, str] = {}
+    for name, value in response.getheaders():
+        lowered = name.lower()
+        headers[lowered] = f"{headers[lowered]}, {value}" if lowered in headers else value
+    return response.status, stripped(headers), body
+
+
+def stripped(headers: Any) -> dict[str, str]:
+    return {name.lower(): value.strip() for name, value in headers.items()}
+
+
+def parts(answer: Answer) -> tuple[Any, ...]:
+    return answer.status, stripped(answer.headers), answer.body
+
+
+def fed(*pieces: bytes) -> Answer | None:
+    """The answer after the last of these pieces; none of the others may have ended it."""
+    reader = Reader()
+    for piece in pieces[:-1]:
+        assert reader.feed(piece) is None
+    return reader.feed(pieces[-1])
+
+
+@pytest.mark.parametrize("data", ANSWERS.values(), ids=ANSWERS)
+def test_an_answer_is_whole_wherever_it_is_cut(data: bytes) -> None:
+    whole = fed(data)
+    assert whole is not None
+    assert parts(whole) == read_by_standard_library(data)
+    # the size of the last chunk is enough for `http.client`
+    last = data.index(b"0\r\n\r\n") + 1 if b"chunked" in data else len(data)
+    for cut in range(1, last):
+        answer = fed(data[:cut], data[cut:])
+        assert answer == whole
+    assert fed(*[data[place : place + 1] for place in range(last)]) == whole
+
+
+@pytest.mark.parametrize("data", UNTIL_CLOSED.values(), ids=UNTIL_CLOSED)
+def test_an_answer_without_a_length_ends_with_the_connection(data: bytes) -> None:
+    for cut in range(1, len(data)):
+        reader = Reader()
+        assert reader.feed(data[:cut]) is reader.feed(data[cut:]) is None
+        answer = reader.end()
+        assert parts(answer) == read_by_standard_library(data)
+        assert not answer.reusable
+
+
+@pytest.mark.parametrize("data", (ANSWERS | UNTIL_CLOSED).values(), ids=ANSWERS | UNTIL_CLOSED)
+def test_what_is_cut_off_is_what_the_standard_library_makes_of_it(data: bytes) -> None:
+    for cut in range(len(data)):
+        reader = Reader()
+        if cut and reader.feed(data[:cut]) is not None:
+            continue
+        try:
+            expected = read_by_standard_library(data[:cut])
+        except (HTTPException, ConnectionError) as error:
+            with pytest.raises(type(error)):
+                reader.end()
+            continue
+        answer = reader.end()
+        assert parts(answer) == expected
+        assert not answer.reusable
+
+
+@pytest.mark.parametrize(
+    ("name", "reusable"),
+    [
+        ("usual", True),
+        ("no words", True),
+        ("closing", False),
+        ("older", False),
+        ("older, staying", True),
+        ("chunked", True),
+        ("announced", True),
+    ],
+)
+def test_a_connection_is_used_again_unless_the_answer_closes_it(name: str, reusable: bool) -> None:
+    answer = fed(ANSWERS[name])
+    assert answer is not None
+    assert answer.reusable is reusable
+
+
+def test_a_connection_with_more_than_the_answer_is_not_used_again() -> None:
+    answer = fed(USUAL + b"H")
+    assert answer is not None
+    assert (answer.body, answer.reusable) == (b"{}", False)
+
+
+@pytest.mark.parametrize("data", [b"\x16\x03\x01\r\n\r\n", b"HTTP/2.0 200 OK\r\n\r\n", b"HTTP/1.1 2000 OK\r\n\r\n"])
+def test_what_is_no_answer_is_refused_at_once(data: bytes) -> None:
+    with pytest.raises(HTTPException):
+        fed(data)
+
+
+def test_an_endless_head_is_refused() -> None:
+    reader = Reader()
+    for _ in range(4):
+        assert reader.feed(b"HTTP/1.1 200 OK" + b"x" * 32_000) is None
+    with pytest.raises(HTTPException):
+        reader.feed(b"x" * 32_000)
+
+
+@given(
+    body=st.binary(max_size=200),
+    headers=st.lists(
+        st.tuples(
+            st.from_regex(r"[A-Za-z-]{1,8}", fullmatch=True),
+            st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f\x85\xa0"), max_size=12),
+        ),
+        max_size=4,
+    ),
+    cuts=st.lists(st.integers(1, 400), max_size=4),
+)
+def test_any_headers_and_bodies(body: bytes, headers: list[tuple[str, str]], cuts: list[int]) -> None:
+    lowered = {name.lower() for name, _ in headers}
+    if lowered & {"content-length", "connection", "transfer-encoding"}:
+        return
+    lines = [f"Content-Length: {len(body)}", *[f"{name}: {value}" for name, value in headers]]
+    data = ("HTTP/1.1 200 OK\r\n" + "\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body
+    places = [0, *sorted({cut for cut in cuts if cut < len(data)}), len(data)]
+    answer = fed(*[data[start:end] for start, end in pairwise(places)])
+    assert answer is not None
+    assert parts(answer) == read_by_standard_library(data)
+    assert answer.reusable
+
+
+def test_a_request_is_a_post_to_the_root() -> None:
+    made = request_bytes("localhost:8000", [("A", "1"), ("B", b"\xc3\xa9"), ("C", "\xe9")], b"{}")
+    assert made.split(b"\r\n") == [
+        b"POST / HTTP/1.1",
+        b"Host: localhost:8000",
+        b"Accept-Encoding: identity",
+        *(b"A: 1", b"B: \xc3\xa9", b"C: \xe9"),
+        *(b"", b"{}"),
+    ]
+
+
+@pytest.mark.parametrize("value", ["a\r\nEvil: 1", "a\n", b"a\r", "a\0"])
+def test_a_header_cannot_hold_another(value: str | bytes) -> None:
+    for headers in ([("A", value)], [(value if isinstance(value, str) else value.decode(), "1")]):
+        with pytest.raises(ValueError, match="holds the end of a line"):
+            request_bytes("localhost", headers, b"{}")
+
+
+def test_headers_are_found_by_any_case_and_keep_their_own() -> None:
+    headers = Headers([("X-Amz-Crc32", str(zlib.crc32(b"{}"))), ("Date", "today")])
+    assert headers["x-amz-crc32"] == headers.get("X-AMZ-CRC32") == "2745614147"
+    assert ("dATE" in headers, "date" in headers, "other" in headers, 1 in headers) == (True, True, False, False)
+    headers["date"] = "tomorrow"
+    assert list(headers) == ["X-Amz-Crc32", "date"]
+    copied = headers.copy()
+    del headers["DATE"]
+    assert (len(headers), headers.get("date"), headers.get("date", "?")) == (1, None, "?")
+    assert dict(copied.pairs()) == {"X-Amz-Crc32": "2745614147", "date": "tomorrow"}
+    assert copied.by_lowered_name() == {"x-amz-crc32": "2745614147", "date": "tomorrow"}
+    assert repr(copied) == "Headers({'X-Amz-Crc32': '2745614147', 'date': 'tomorrow'})"
