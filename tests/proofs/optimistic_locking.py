@@ -204,6 +204,7 @@ def transfers(recipe: ModuleType, stage: Stage) -> StagedBench:
 SCENARIOS: Sequence[Scenario] = (deposits, incarnations, without_versions, failures, transfers)
 
 _WRITE = "return await accounts.update(account).to(decide(account)).send()"
+_CHANGE = "async def change("
 _BLIND = 'return await accounts.update(id=id).ignore_version().set_fields({"balance": decide(account).balance})'
 MUTANTS: Sequence[Mutant] = (
     Mutant(
@@ -215,8 +216,8 @@ MUTANTS: Sequence[Mutant] = (
     Mutant(
         "O2",
         "a lost race ends it",
-        "@retry_on_conflict(attempts=RUNS)\nasync def change(",
-        "@retry_on_conflict(attempts=1)\nasync def change(",
+        f"(attempts=RUNS)\n{_CHANGE}",
+        f"(attempts=1)\n{_CHANGE}",
     ),
     Mutant("O1", "one write is two changes", "to(decide(account))", "to(decide(decide(account)))"),
     Mutant(

@@ -80,6 +80,13 @@ def test_every_mutant_is_caught(name: str, mode: Mode, position: int) -> None:
     assert framework.is_caught(proof, mutant), str(mutant)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_mutant_is_another_recipe(name: str, mode: Mode) -> None:
+    for mutant in framework.load_proof(name, mode).mutants:
+        assert framework.load_recipe(name, mode, mutant) is not framework.load_recipe(name, mode)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_invariant_is_broken_by_a_mutant(name: str) -> None:
     for mode in MODES:
