@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, cast
 
-import attrs
+import msgspec
 
 from dynamap.codec.failures import EMPTY_KEY, DecodeFailure, Wire, found, kind_of, refusal, split
 from dynamap.codec.numbers import decimal_text, float_text, integer_text, parse_number
@@ -67,8 +67,7 @@ def build_set(elements: Iterable[Wire], path: Path) -> Wire:
     return {"L": []} if kind is None else {_SET_TYPES[kind]: sorted(contents, key=set_order)}
 
 
-@attrs.frozen
-class AnyShape(Shape):
+class AnyShape(Shape, frozen=True):
     """A value of no declared type: whatever DynamoDB itself can tell apart.
 
     Numbers read as int if integral, else as Decimal; floats are taken and stored by their shortest repr, tuples as
@@ -152,7 +151,7 @@ class AnyShape(Shape):
         return None if wire is None else self.decode(wire, path)
 
     def storing_null(self) -> Shape:
-        return attrs.evolve(self, stores_null=True)
+        return msgspec.structs.replace(self, stores_null=True)
 
     def at(self, step: Any) -> tuple[str | int, Shape]:
         if isinstance(step, str | int) and not isinstance(step, bool):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum, Flag
+from functools import cached_property
 from typing import Any
-
-import attrs
 
 from dynamap.codec.anything import AnyShape, scalar_wire, wire_key
 from dynamap.codec.failures import DecodeFailure, Wire, kind_of, refusal, with_article
@@ -32,20 +31,21 @@ def _literal_wire(value: object) -> Wire:
     return AnyShape().encode(value.value if isinstance(value, Enum) else value)
 
 
-@attrs.frozen
-class EnumShape(Shape):
+class EnumShape(Shape, frozen=True, dict=True):
     """An Enum, stored by its members' values; a Flag by its number, combinations too.
 
     A stored value that is no member goes through the class, so that `_missing_` can map old values.
     """
 
     cls: type[Enum]
-    _members: dict[tuple[str, Any], Enum] = attrs.field(
-        init=False,
-        repr=False,
-        eq=False,
-        default=attrs.Factory(lambda self: _members_by_wire(self.cls), takes_self=True),
-    )
+
+    def __post_init__(self) -> None:
+        # a member that cannot be stored is an error at once
+        assert self._members is not None  # noqa: S101
+
+    @cached_property
+    def _members(self) -> dict[tuple[str, Any], Enum]:
+        return _members_by_wire(self.cls)
 
     @property
     def kind(self) -> str:
@@ -86,23 +86,18 @@ def _readable_literals(values: tuple[Any, ...]) -> dict[tuple[str, Any], Any]:
     return {wire_key(_literal_wire(value)): value for value in values}
 
 
-@attrs.frozen
-class LiteralShape(Shape):
+class LiteralShape(Shape, frozen=True, dict=True):
     """A Literal: each of its values is stored as what it is, enum members by value; 1, True and "1" are three."""
 
     values: tuple[Any, ...]
-    _stored: dict[tuple[type, Any], Wire] = attrs.field(
-        init=False,
-        repr=False,
-        eq=False,
-        default=attrs.Factory(lambda self: _stored_literals(self.values), takes_self=True),
-    )
-    _readable: dict[tuple[str, Any], Any] = attrs.field(
-        init=False,
-        repr=False,
-        eq=False,
-        default=attrs.Factory(lambda self: _readable_literals(self.values), takes_self=True),
-    )
+
+    @cached_property
+    def _stored(self) -> dict[tuple[type, Any], Wire]:
+        return _stored_literals(self.values)
+
+    @cached_property
+    def _readable(self) -> dict[tuple[str, Any], Any]:
+        return _readable_literals(self.values)
 
     @property
     def kind(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
-import attrs
+import msgspec
 
 from dynamap.codec.failures import DecodeFailure, Wire, refusal, with_article
 from dynamap.codec.fields import ClassField
@@ -17,8 +18,7 @@ from dynamap.codec.shapes import Shape, refuse_depth
 __all__ = ["ClassShape", "FieldShape"]
 
 
-@attrs.frozen
-class FieldShape:
+class FieldShape(msgspec.Struct, frozen=True):
     """A field of a class and how it is stored: `attribute` is the stored name, `aliases` are read in its absence.
 
     `stored` is false for a field that is recovered from a key, `extras` true for the one that keeps unknown attributes.
@@ -36,14 +36,6 @@ class FieldShape:
     def read_from(self) -> tuple[str, ...]:
         """The stored names that it is read from, the first that is there counts."""
         return (self.attribute, *self.aliases)
-
-
-def _extras_field(fields: tuple[FieldShape, ...]) -> FieldShape | None:
-    return next((field for field in fields if field.extras), None)
-
-
-def _known_attributes(fields: tuple[FieldShape, ...]) -> frozenset[str]:
-    return frozenset(name for field in fields if not field.extras for name in field.read_from)
 
 
 def _init_names(fields: tuple[FieldShape, ...]) -> set[str]:
@@ -76,8 +68,7 @@ def _set_afterwards(cls: type[Any], fields: tuple[FieldShape, ...]) -> tuple[Fie
     return fields if hooked or computed or more else ()
 
 
-@attrs.frozen(eq=False, repr=False)
-class ClassShape(Shape):
+class ClassShape(Shape, frozen=True, eq=False, dict=True, weakref=True):
     """An attrs class, dataclass, pydantic model or NamedTuple, stored as M, or as an item if it is an entity.
 
     Only instances of the very class are taken: those of a subclass would not come back as what they are. Instances are
@@ -88,26 +79,37 @@ class ClassShape(Shape):
 
     cls: type[Any]
     fields: tuple[FieldShape, ...]
-    by_name: dict[str, FieldShape] = attrs.field(
-        init=False, default=attrs.Factory(lambda self: {field.name: field for field in self.fields}, takes_self=True)
-    )
-    extras: FieldShape | None = attrs.field(
-        init=False, default=attrs.Factory(lambda self: _extras_field(self.fields), takes_self=True)
-    )
-    calls_init: bool = attrs.field(
-        init=False, default=attrs.Factory(lambda self: _calls_init(self.cls, self.fields), takes_self=True)
-    )
-    set_afterwards: tuple[FieldShape, ...] = attrs.field(
-        init=False, default=attrs.Factory(lambda self: _set_afterwards(self.cls, self.fields), takes_self=True)
-    )
-    builder: Builder | None = attrs.field(
-        init=False, default=attrs.Factory(lambda self: builder_for(self.cls), takes_self=True)
-    )
-    _known: frozenset[str] = attrs.field(
-        init=False, default=attrs.Factory(lambda self: _known_attributes(self.fields), takes_self=True)
-    )
-    derived: dict[str, Any] = attrs.field(init=False, factory=dict[str, Any])
+    derived: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
     """What is made of the shape once and kept with it, such as generated code."""
+
+    @cached_property
+    def by_name(self) -> dict[str, FieldShape]:
+        """The fields by their names."""
+        return {field.name: field for field in self.fields}
+
+    @cached_property
+    def extras(self) -> FieldShape | None:
+        """The field that keeps unknown attributes."""
+        return next((field for field in self.fields if field.extras), None)
+
+    @cached_property
+    def calls_init(self) -> bool:
+        """Whether `cls(...)` can be called with the fields alone."""
+        return _calls_init(self.cls, self.fields)
+
+    @cached_property
+    def set_afterwards(self) -> tuple[FieldShape, ...]:
+        """The fields that are set on an instance when it is there."""
+        return _set_afterwards(self.cls, self.fields)
+
+    @cached_property
+    def builder(self) -> Builder | None:
+        """What makes instances of a class whose `__init__` validates."""
+        return builder_for(self.cls)
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(name for field in self.fields if not field.extras for name in field.read_from)
 
     def __repr__(self) -> str:
         return f"ClassShape({self.cls.__qualname__})"

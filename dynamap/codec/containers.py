@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
-
 from dynamap.codec.anything import build_set
 from dynamap.codec.failures import EMPTY_KEY, DecodeFailure, Wire, refusal
 from dynamap.codec.paths import Path
@@ -24,8 +22,7 @@ def _position(shape: Shape, step: object) -> int:
     return step
 
 
-@attrs.frozen
-class ListOf(Shape):
+class ListOf(Shape, frozen=True):
     """A list of one element type, stored as L; `factory` is what comes back, `accepted` what is taken."""
 
     element: Shape
@@ -63,8 +60,7 @@ class ListOf(Shape):
         return f"use {self.kind}(value)"
 
 
-@attrs.frozen
-class TupleOf(Shape):
+class TupleOf(Shape, frozen=True):
     """A tuple with a type for each position, stored as L."""
 
     elements: tuple[Shape, ...]
@@ -111,8 +107,7 @@ class TupleOf(Shape):
         return "use tuple(value)"
 
 
-@attrs.frozen
-class SetOf(Shape):
+class SetOf(Shape, frozen=True):
     """A set of texts, numbers or bytes, stored as SS, NS or BS, in the order of the elements' stored bytes.
 
     DynamoDB has no empty sets: as an attribute it is absent, in a container it is an empty list; both read back as an
@@ -165,8 +160,7 @@ class SetOf(Shape):
         return f"use {self.kind}(value)"
 
 
-@attrs.frozen
-class MapOf(Shape):
+class MapOf(Shape, frozen=True):
     """A dict with typed keys, stored as M: keys that are no texts stand as the text that they are stored as."""
 
     key: Shape

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import attrs
-import cattrs
-
 from dynamap.codec.shapes import Shape
 from dynamap.codec.wrappers import Reference
 
@@ -18,19 +15,24 @@ def _same(name: str) -> str:
     return name
 
 
-@attrs.define
 class Context:
     """What the shapes of one table share.
 
-    `converter` takes leaf types that dynamap does not know, `names` makes stored names of field names, `localns` helps
-    to resolve annotations of classes that were made inside of functions.
+    `converter`, of cattrs, takes leaf types that dynamap does not know, `names` makes stored names of field names,
+    `localns` helps to resolve annotations of classes that were made inside of functions.
     """
 
-    converter: cattrs.BaseConverter | None = None
-    names: Callable[[str], str] = _same
-    localns: Mapping[str, Any] | None = None
-    _shapes: dict[Any, Shape] = attrs.field(init=False, factory=dict[Any, Shape])
-    _open: dict[Any, None] = attrs.field(init=False, factory=dict[Any, None])
+    def __init__(
+        self,
+        converter: Any = None,
+        names: Callable[[str], str] = _same,
+        localns: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.converter = converter
+        self.names = names
+        self.localns = localns
+        self._shapes: dict[Any, Shape] = {}
+        self._open: dict[Any, None] = {}
 
     @property
     def innermost(self) -> Any:

@@ -10,7 +10,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Final, TypeVar, get_args, get_origin
 
-import attrs
+import msgspec
 
 from dynamap.codec.pydantic_classes import PydanticDataclassReader, PydanticModelReader, generic_model
 from dynamap.codec.readers import AttrsReader, DataclassReader, Declared, NamedTupleReader, Reader
@@ -20,8 +20,7 @@ from dynamap.errors import ModelError
 __all__ = ["ClassField", "class_fields", "declares_fields", "field_names", "has_fields", "init_names"]
 
 
-@attrs.frozen
-class ClassField:
+class ClassField(msgspec.Struct, frozen=True):
     """One field of a class.
 
     `hint` is its resolved type as declared, `markers` what `Annotated` says at its outside. `init_name` is the

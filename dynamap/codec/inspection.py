@@ -19,8 +19,6 @@ from enum import Enum
 from typing import Annotated, Any, Literal, NewType, TypeVar, get_args, get_origin
 from uuid import UUID
 
-from cattrs.fns import identity
-
 from dynamap.codec.annotations import Attribute, EpochMillis, EpochSeconds, Normalize
 from dynamap.codec.anything import AnyShape
 from dynamap.codec.choices import EnumShape, LiteralShape
@@ -239,6 +237,9 @@ def _converted(hint: Any, where: str, context: Context) -> Shape:
     remedy = "give the field Attribute(encode=, decode=), or the table a cattrs converter with hooks for it"
     if context.converter is None:
         raise model_error(where, f"the type {name} is not known; {remedy}")
+    # loaded already by whoever made the converter; nobody else needs it
+    from cattrs.fns import identity  # noqa: PLC0415
+
     try:
         context.converter.get_structure_hook(hint)
         plain = context.converter.get_unstructure_hook(hint)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from typing import Annotated, Any, Protocol
 
-import attrs
+import msgspec
 
 from dynamap.codec.annotations import Extras
 from dynamap.codec.readers import Declared, Reader
@@ -124,7 +124,8 @@ class PydanticDataclassReader(Reader):
             info = infos[field.name]
             # before 2.11, only pydantic knew what its Field(init=False) says
             init = field.init and getattr(info, "init", None) is not False
-            yield attrs.evolve(_declared(cls, field.name, info, config), init=init, kw_only=field.kw_only is True)
+            declared = _declared(cls, field.name, info, config)
+            yield msgspec.structs.replace(declared, init=init, kw_only=field.kw_only is True)
 
 
 def _infos(cls: type) -> Mapping[str, Any]:

@@ -7,13 +7,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import attrs
+import msgspec
 
 __all__ = ["AttrsReader", "DataclassReader", "Declared", "NamedTupleReader", "Reader"]
 
 
-@attrs.frozen
-class Declared:
+class Declared(msgspec.Struct, frozen=True):
     """What a reader finds out without resolving anything.
 
     `annotated_as` names the annotation where it is not the field's own. `type` is for fields that have no annotation,
@@ -53,6 +52,9 @@ class AttrsReader(Reader):
         return "__attrs_attrs__" in cls.__dict__
 
     def read(self, cls: type) -> Iterator[Declared]:
+        # loaded already by whatever made the class
+        import attrs  # noqa: PLC0415
+
         fields: tuple[attrs.Attribute[Any], ...] = attrs.fields(cls)
         for field in fields:
             default: Any = field.default

@@ -6,8 +6,6 @@ from decimal import Decimal
 from typing import Any, cast
 from uuid import UUID
 
-import attrs
-
 from dynamap.codec.failures import DecodeFailure, Wire, kind_of, refusal
 from dynamap.codec.numbers import decimal_text, float_text, integer_text, parse_integer, parse_number
 from dynamap.codec.paths import Path
@@ -27,8 +25,7 @@ def checked_text(value: str, path: Path) -> str:
     return text
 
 
-@attrs.frozen
-class Text(Shape):
+class Text(Shape, frozen=True):
     """A str, stored as S; the empty one too."""
 
     @property
@@ -54,8 +51,7 @@ class Text(Shape):
         return "declare bytes, or use value.decode()" if isinstance(value, bytes | bytearray) else "use str(value)"
 
 
-@attrs.frozen
-class Integer(Shape):
+class Integer(Shape, frozen=True):
     """An int, stored as N and read exactly at any size; a bool is none."""
 
     @property
@@ -81,8 +77,7 @@ class Integer(Shape):
         return f"use int(value), or declare {kind_of(value)}"
 
 
-@attrs.frozen
-class Float(Shape):
+class Float(Shape, frozen=True):
     """A float, stored as N by its shortest repr; an int is taken if a float can hold it exactly."""
 
     @property
@@ -116,8 +111,7 @@ class Float(Shape):
         return f"use float(value), or declare {kind_of(value)}"
 
 
-@attrs.frozen
-class Number(Shape):
+class Number(Shape, frozen=True):
     """A Decimal, stored as N; equal by value after a round trip, its exponent is not kept ("1.10" reads as "1.1")."""
 
     @property
@@ -145,8 +139,7 @@ class Number(Shape):
         return "use Decimal(value)" if isinstance(value, int) else "use Decimal(str(value))"
 
 
-@attrs.frozen
-class Boolean(Shape):
+class Boolean(Shape, frozen=True):
     """A bool, stored as BOOL and never as a number."""
 
     @property
@@ -184,8 +177,7 @@ class Boolean(Shape):
         return f"use bool(value), or declare {kind_of(value)}"
 
 
-@attrs.frozen
-class Binary(Shape):
+class Binary(Shape, frozen=True):
     """Bytes, stored as B; bytearray and memoryview are taken too, and `factory` is what comes back."""
 
     factory: type[bytes | bytearray] = bytes
@@ -217,8 +209,7 @@ class Binary(Shape):
         return "use value.encode()" if isinstance(value, str) else "use bytes, bytearray or memoryview"
 
 
-@attrs.frozen
-class Uuid(Shape):
+class Uuid(Shape, frozen=True):
     """A UUID, stored as S in lower case with dashes; read in every form that UUID() takes."""
 
     @property

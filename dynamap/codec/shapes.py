@@ -5,8 +5,9 @@ A shape tree is data: each node has its children as attributes, so that code can
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
+
+import msgspec
 
 from dynamap.codec.failures import DecodeFailure, Wire, found, kind_of, refusal, split, with_article
 from dynamap.codec.paths import Path
@@ -26,36 +27,37 @@ def refuse_depth(path: Path) -> None:
         raise refusal(path[:4], problem)
 
 
-class Shape(ABC):
+class Shape(msgspec.Struct, frozen=True):
     """How values of one declared type are stored.
+
+    A struct, and what a kind of values must have its own way of is NotImplementedError here: a class of attrs or of
+    `dataclasses` takes half a millisecond to make, and there are many of them to make whenever dynamap is imported.
 
     `encode` and `decode` are for a value inside a container or an expression, `encode_attribute` and `decode_attribute`
     for an attribute of an item, which can also be absent.
     """
 
-    __slots__ = ()
-
     @property
-    @abstractmethod
     def kind(self) -> str:
         """The word for such values in messages."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def wire_types(self) -> tuple[str, ...]:
         """The DynamoDB types that it can be read from, the one that is written first."""
+        raise NotImplementedError
 
-    @abstractmethod
     def accepts(self, value: object) -> bool:
         """Tell whether the value is of this kind, without looking into containers."""
+        raise NotImplementedError
 
-    @abstractmethod
     def encode(self, value: Any, path: Path = ()) -> Wire:
         """Give the attribute value for a Python value; raises EncodeError with the path."""
+        raise NotImplementedError
 
-    @abstractmethod
     def decode(self, wire: Wire, path: Path = ()) -> Any:
         """Give the Python value for an attribute value; raises DecodeFailure with the path."""
+        raise NotImplementedError
 
     @property
     def empty_when_absent(self) -> bool:

@@ -7,8 +7,6 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal
 from typing import Any, Literal
 
-import attrs
-
 from dynamap.codec.failures import DecodeFailure, Wire, refusal
 from dynamap.codec.numbers import decimal_text, float_text, integer_text, parse_integer, parse_number
 from dynamap.codec.paths import Path
@@ -49,8 +47,7 @@ def _datetime_remedy(value: object) -> str:
     return "use datetime.fromtimestamp(value, timezone.utc)"
 
 
-@attrs.frozen
-class DateTime(Shape):
+class DateTime(Shape, frozen=True):
     """An aware datetime, stored as S in UTC with microseconds, as "2025-12-17T21:47:08.305464Z".
 
     Naive ones are refused; a stored text without a zone is read as UTC.
@@ -94,8 +91,7 @@ class DateTime(Shape):
         return _datetime_remedy(value)
 
 
-@attrs.frozen
-class EpochTime(Shape):
+class EpochTime(Shape, frozen=True):
     """An aware datetime, stored as N: whole units since 1970, rounded up."""
 
     unit: EpochUnit
@@ -137,8 +133,7 @@ class EpochTime(Shape):
         return _datetime_remedy(value)
 
 
-@attrs.frozen
-class EpochNumber(Shape):
+class EpochNumber(Shape, frozen=True):
     """An int or float of units since 1970, stored as N, rounded up to whole units.
 
     Seconds so large that they must be milliseconds (beyond the year 2100) are an EncodeError: such a TTL never expires.
@@ -180,8 +175,7 @@ class EpochNumber(Shape):
         return "use value.timestamp()" if isinstance(value, datetime) else f"use {self.factory.__name__}(value)"
 
 
-@attrs.frozen
-class Date(Shape):
+class Date(Shape, frozen=True):
     """A date, stored as S with a year of four digits; a datetime is none."""
 
     @property
@@ -210,8 +204,7 @@ class Date(Shape):
         return "use value.date()" if isinstance(value, datetime) else "use date.fromisoformat(value)"
 
 
-@attrs.frozen
-class Time(Shape):
+class Time(Shape, frozen=True):
     """A time of day, stored as S with microseconds, and with its offset where it has a fixed one."""
 
     @property
@@ -243,8 +236,7 @@ class Time(Shape):
         return "use value.timetz()" if isinstance(value, datetime) else "use time.fromisoformat(value)"
 
 
-@attrs.frozen
-class Duration(Shape):
+class Duration(Shape, frozen=True):
     """A timedelta, stored as N: seconds, exact to the microsecond."""
 
     @property

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
-
-import attrs
 
 from dynamap.codec.anything import wire_key
 from dynamap.codec.choices import LiteralShape
@@ -15,8 +14,7 @@ from dynamap.codec.shapes import Shape
 __all__ = ["TaggedUnion", "UnionShape"]
 
 
-@attrs.frozen
-class UnionShape(Shape):
+class UnionShape(Shape, frozen=True):
     """One of several types, no two of which are read from the same wire type."""
 
     members: tuple[Shape, ...]
@@ -75,8 +73,7 @@ def _positions_by_tag(tags: tuple[tuple[Any, ...], ...]) -> dict[tuple[str, Any]
     return {wire_key(LiteralShape((value,)).encode(value)): position for position, value in pairs}
 
 
-@attrs.frozen
-class TaggedUnion(Shape):
+class TaggedUnion(Shape, frozen=True, dict=True):
     """One of several classes, each with a Literal field of the same stored name and values of its own.
 
     `tags` holds the values of each member, at the same position.
@@ -85,12 +82,10 @@ class TaggedUnion(Shape):
     attribute: str
     members: tuple[Shape, ...]
     tags: tuple[tuple[Any, ...], ...]
-    _positions: dict[tuple[str, Any], int] = attrs.field(
-        init=False,
-        repr=False,
-        eq=False,
-        default=attrs.Factory(lambda self: _positions_by_tag(self.tags), takes_self=True),
-    )
+
+    @cached_property
+    def _positions(self) -> dict[tuple[str, Any], int]:
+        return _positions_by_tag(self.tags)
 
     @property
     def kind(self) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import attrs
-import cattrs
+import msgspec
 
 from dynamap.codec.anything import AnyShape
 from dynamap.codec.failures import DecodeFailure, Wire, refusal, split
@@ -40,8 +39,7 @@ def _call_back(function: Callable[[Any], Any], value: object, path: Path, what: 
         raise DecodeFailure(path, f"{what} raised {type(error).__name__}") from error
 
 
-@attrs.frozen
-class OptionalShape(Shape):
+class OptionalShape(Shape, frozen=True):
     """A value or None. None is NULL in a container, absent as an attribute.
 
     It is NULL as an attribute too where absence already means something else: the empty set, or another default.
@@ -85,7 +83,7 @@ class OptionalShape(Shape):
         return None if value is None else self.inner.normalize(value)
 
     def storing_null(self) -> Shape:
-        return attrs.evolve(self, stores_null=True)
+        return msgspec.structs.replace(self, stores_null=True)
 
     def at(self, step: Any) -> tuple[str | int, Shape]:
         return self.inner.at(step)
@@ -94,8 +92,7 @@ class OptionalShape(Shape):
         return self.inner.remedy(value)
 
 
-@attrs.frozen
-class Normalized(Shape):
+class Normalized(Shape, frozen=True):
     """A value that a function brings into its stored form, in items, keys and lookups alike."""
 
     inner: Shape
@@ -147,7 +144,7 @@ class Normalized(Shape):
         return self.inner.normalize(self._applied(value, ()))
 
     def storing_null(self) -> Shape:
-        return attrs.evolve(self, inner=self.inner.storing_null())
+        return msgspec.structs.replace(self, inner=self.inner.storing_null())
 
     def at(self, step: Any) -> tuple[str | int, Shape]:
         return self.inner.at(step)
@@ -156,8 +153,7 @@ class Normalized(Shape):
         return self.inner.remedy(value)
 
 
-@attrs.frozen
-class Custom(Shape):
+class Custom(Shape, frozen=True):
     """A value that the user's own functions turn into a plain one and back.
 
     With one function only, the declared type serves for the other direction; `inner` is None where there are both.
@@ -211,13 +207,15 @@ class Custom(Shape):
         return super().decode_attribute(wire, path)
 
 
-@attrs.frozen
-class Converted(Shape):
+class Converted(Shape, frozen=True):
     """A type that dynamap does not know: the table's cattrs converter makes a plain value of it, and that is stored."""
 
     hint: Any
     name: str
-    converter: cattrs.BaseConverter = attrs.field(repr=False, eq=False)
+    converter: Any
+
+    def __repr__(self) -> str:
+        return f"Converted(hint={self.hint!r}, name={self.name!r})"
 
     @property
     def kind(self) -> str:
@@ -245,8 +243,7 @@ class Converted(Shape):
         return _call_back(lambda given: self.converter.structure(given, self.hint), plain, path, "the converter")
 
 
-@attrs.frozen(eq=False, repr=False)
-class Reference(Shape):
+class Reference(Shape, frozen=True, eq=False):
     """A type that is still being looked at when it is met again inside of itself; `target` is its shape."""
 
     name: str

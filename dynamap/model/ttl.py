@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import attrs
+import msgspec
 
 from dynamap.codec import ClassShape, DateTime, EpochNumber, EpochTime, Integer, Normalized, OptionalShape, Shape
 from dynamap.errors import ModelError
@@ -24,14 +24,14 @@ def with_ttl(shape: ClassShape, field_name: str, attribute: str, *, owner: str) 
             f"Optional of one: write `{field_name}: datetime | None = None`"
         )
         raise ModelError(msg)
-    changed = attrs.evolve(field, attribute=attribute, shape=seconds)
+    changed = msgspec.structs.replace(field, attribute=attribute, shape=seconds)
     return ClassShape(shape.cls, tuple(changed if each is field else each for each in shape.fields))
 
 
 def _in_seconds(shape: Shape) -> Shape | None:
     if isinstance(shape, (OptionalShape, Normalized)):
         inner = _in_seconds(shape.inner)
-        return None if inner is None else attrs.evolve(shape, inner=inner)
+        return None if inner is None else msgspec.structs.replace(shape, inner=inner)
     if isinstance(shape, DateTime):
         return EpochTime("seconds")
     if isinstance(shape, Integer):

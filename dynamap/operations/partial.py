@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, get_origin
 
 import attrs
+import msgspec
 
 from dynamap.codec import (
     AnyShape,
@@ -99,8 +100,8 @@ def _row(entity: Entity[Any], fields: Sequence[FieldShape]) -> ClassShape:
             default = its.default if its.factory is None else attrs.Factory(its.factory)
         attributes[name] = attrs.field(default=default, converter=_converter(entity.shape, name), alias=name)
         has_default = default is not attrs.NOTHING
-        own = attrs.evolve(its, init=True, init_name=name, kw_only=True, has_default=has_default)
-        shapes.append(attrs.evolve(field, field=own))
+        own = msgspec.structs.replace(its, init=True, init_name=name, kw_only=True, has_default=has_default)
+        shapes.append(msgspec.structs.replace(field, field=own))
     made = attrs.make_class(entity.cls.__name__, attributes, kw_only=True, slots=True, eq=False)
     made.__qualname__ = entity.cls.__qualname__
     return ClassShape(made, tuple(shapes))
@@ -151,7 +152,7 @@ def _of_class(entity: Entity[Any], cls: Any) -> Partial:
     pairs = [(each, _counterpart(entity, cls, each)) for each in class_fields(cls)]
     both = [(own, field) for own, field in pairs if field is not None]
     fields = tuple(field for _, field in both)
-    shape = ClassShape(get_origin(cls) or cls, tuple(attrs.evolve(field, field=own) for own, field in both))
+    shape = ClassShape(get_origin(cls) or cls, tuple(msgspec.structs.replace(field, field=own) for own, field in both))
     row = _row(entity, fields)
 
     def made_of(item: Item, source: Any) -> Any:
