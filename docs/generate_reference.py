@@ -158,7 +158,9 @@ class _Source:
 
     def segment(self, node: ast.AST) -> str:
         """The text of a part, on one line."""
-        return re.sub(r"\s+", " ", ast.get_source_segment(self.text, node) or "").replace("( ", "(")
+        text = re.sub(r"\s+", " ", ast.get_source_segment(self.text, node) or "").replace("( ", "(")
+        # whoever makes operations loads them late, by their package: to a reader they have no other names for it
+        return re.sub(r"\boperations\.(?=[A-Z])", "", text)
 
 
 @cache
@@ -389,6 +391,15 @@ def _of_value(name: str, module: str) -> Iterator[str]:
 # ---- the page
 
 
+def _outer_statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, also those under an `if`, where a package has the names that it loads late."""
+    for node in body:
+        if isinstance(node, ast.If):
+            yield from _outer_statements(node.body)
+        else:
+            yield node
+
+
 def _home(name: str, package: ModuleType) -> str:
     """The module in which a public name is defined."""
     module = package.__name__
@@ -397,7 +408,7 @@ def _home(name: str, package: ModuleType) -> str:
         source = next(
             (
                 node.module
-                for node in tree.body
+                for node in _outer_statements(tree.body)
                 if isinstance(node, ast.ImportFrom) and any((each.asname or each.name) == name for each in node.names)
             ),
             None,

@@ -1,69 +1,154 @@
 """Plain annotated classes mapped to DynamoDB, with writes that stay right when they race or lose their response."""
 
-from dynamap.backoff import deadline
-from dynamap.codec import Attribute, EpochMillis, EpochSeconds, Extras, Normalize
-from dynamap.errors import (
-    BatchIncomplete,
-    ConditionFailed,
-    ConflictingUpdate,
-    CursorError,
-    DeadlineExceeded,
-    DynamapError,
-    EncodeError,
-    Failure,
-    Failures,
-    IncompleteUpsert,
-    ItemAlreadyExists,
-    ItemDecodeError,
-    ItemNotFound,
-    ItemTooLarge,
-    KeyValueError,
-    LimitExceeded,
-    ModelError,
-    OutcomeUnknown,
-    Reason,
-    RequestError,
-    ServiceError,
-    SeveralItems,
-    Throttled,
-    TransactionCanceled,
-    TransactionConflict,
-    UnguardedWrite,
-    VersionConflict,
-)
-from dynamap.expressions import Condition, F, Field, KeyCondition
-from dynamap.markers import Async, Sync, Write
-from dynamap.model import GlobalIndex, Index, Key, LocalIndex, Table, camel_case, entity, evolve, mapped
-from dynamap.operations import (
-    Applied,
-    CallInfo,
-    Capacity,
-    Check,
-    Delete,
-    Execute,
-    Get,
-    GetMany,
-    IndexView,
-    ItemKey,
-    MultiQuery,
-    Operation,
-    Page,
-    Progress,
-    Put,
-    Query,
-    Refused,
-    Rewrite,
-    Scan,
-    Transacted,
-    Transaction,
-    Update,
-    UpdateItem,
-    Upsert,
-)
-from dynamap.progress import progress_bar
-from dynamap.repository import KeyedRepository, Repository
-from dynamap.retry import CONDITION, TRANSACTION, VERSION, Conflict, retry_on_conflict
-from dynamap.store import Store, connect, connect_async
+from typing import TYPE_CHECKING
+
+from dynamap.late import exports
+
+if TYPE_CHECKING:
+    from dynamap.backoff import deadline
+    from dynamap.codec import Attribute, EpochMillis, EpochSeconds, Extras, Normalize
+    from dynamap.errors import (
+        BatchIncomplete,
+        ConditionFailed,
+        ConflictingUpdate,
+        CursorError,
+        DeadlineExceeded,
+        DynamapError,
+        EncodeError,
+        Failure,
+        Failures,
+        IncompleteUpsert,
+        ItemAlreadyExists,
+        ItemDecodeError,
+        ItemNotFound,
+        ItemTooLarge,
+        KeyValueError,
+        LimitExceeded,
+        ModelError,
+        OutcomeUnknown,
+        Reason,
+        RequestError,
+        ServiceError,
+        SeveralItems,
+        Throttled,
+        TransactionCanceled,
+        TransactionConflict,
+        UnguardedWrite,
+        VersionConflict,
+    )
+    from dynamap.expressions import Condition, F, Field, KeyCondition
+    from dynamap.markers import Async, Sync, Write
+    from dynamap.model import GlobalIndex, Index, Key, LocalIndex, Table, camel_case, entity, evolve, mapped
+    from dynamap.operations import (
+        Applied,
+        CallInfo,
+        Capacity,
+        Check,
+        Delete,
+        Execute,
+        Get,
+        GetMany,
+        IndexView,
+        ItemKey,
+        MultiQuery,
+        Operation,
+        Page,
+        Progress,
+        Put,
+        Query,
+        Refused,
+        Rewrite,
+        Scan,
+        Transacted,
+        Transaction,
+        Update,
+        UpdateItem,
+        Upsert,
+    )
+    from dynamap.progress import progress_bar
+    from dynamap.repository import KeyedRepository, Repository
+    from dynamap.retry import CONDITION, TRANSACTION, VERSION, Conflict, retry_on_conflict
+    from dynamap.store import Store, connect, connect_async
+else:
+    __getattr__, __dir__ = exports(
+        __name__,
+        {
+            "dynamap.backoff": ("deadline",),
+            "dynamap.codec": ("Attribute", "EpochMillis", "EpochSeconds", "Extras", "Normalize"),
+            "dynamap.errors": (
+                "BatchIncomplete",
+                "ConditionFailed",
+                "ConflictingUpdate",
+                "CursorError",
+                "DeadlineExceeded",
+                "DynamapError",
+                "EncodeError",
+                "Failure",
+                "Failures",
+                "IncompleteUpsert",
+                "ItemAlreadyExists",
+                "ItemDecodeError",
+                "ItemNotFound",
+                "ItemTooLarge",
+                "KeyValueError",
+                "LimitExceeded",
+                "ModelError",
+                "OutcomeUnknown",
+                "Reason",
+                "RequestError",
+                "ServiceError",
+                "SeveralItems",
+                "Throttled",
+                "TransactionCanceled",
+                "TransactionConflict",
+                "UnguardedWrite",
+                "VersionConflict",
+            ),
+            "dynamap.expressions": ("Condition", "F", "Field", "KeyCondition"),
+            "dynamap.markers": ("Async", "Sync", "Write"),
+            "dynamap.model": (
+                "GlobalIndex",
+                "Index",
+                "Key",
+                "LocalIndex",
+                "Table",
+                "camel_case",
+                "entity",
+                "evolve",
+                "mapped",
+            ),
+            "dynamap.operations": (
+                "Applied",
+                "CallInfo",
+                "Capacity",
+                "Check",
+                "Delete",
+                "Execute",
+                "Get",
+                "GetMany",
+                "IndexView",
+                "ItemKey",
+                "MultiQuery",
+                "Operation",
+                "Page",
+                "Progress",
+                "Put",
+                "Query",
+                "Refused",
+                "Rewrite",
+                "Scan",
+                "Transacted",
+                "Transaction",
+                "Update",
+                "UpdateItem",
+                "Upsert",
+            ),
+            "dynamap.progress": ("progress_bar",),
+            "dynamap.repository": ("KeyedRepository", "Repository"),
+            "dynamap.retry": ("CONDITION", "TRANSACTION", "VERSION", "Conflict", "retry_on_conflict"),
+            "dynamap.store": ("Store", "connect", "connect_async"),
+        },
+    )
 
 __all__ = [
     "CONDITION",

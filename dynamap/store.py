@@ -14,28 +14,15 @@ from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import ParamSpec
 
+from dynamap import operations
 from dynamap.drivers import AsyncDriver, ClientOptions, Interceptor, SyncDriver
 from dynamap.errors import RequestError
 from dynamap.markers import Async, D, Sync, Write
 from dynamap.model import Table
-from dynamap.operations import (
-    CallInfo,
-    Capacity,
-    Counting,
-    CursorKeys,
-    Execute,
-    JointScope,
-    MultiQuery,
-    Operation,
-    Readable,
-    Runtime,
-    Scope,
-    TransactGet,
-    Transaction,
-    create_table,
-    cursor_keys,
-    delete_table,
-)
+from dynamap.operations.base import Operation, Runtime, Scope
+from dynamap.operations.cursors import CursorKeys, cursor_keys
+from dynamap.operations.get import Readable
+from dynamap.operations.observing import CallInfo, Capacity, Counting
 from dynamap.repository import KeyedRepository, Repository
 from dynamap.schema import check_table_name, create_params
 
@@ -113,25 +100,27 @@ class Store(Generic[D]):
     # ---- several items
 
     @overload
-    def query(self, a: type[T1], /, **pk: object) -> MultiQuery[D, T1, tuple[list[T1]]]: ...
+    def query(self, a: type[T1], /, **pk: object) -> operations.MultiQuery[D, T1, tuple[list[T1]]]: ...
     @overload
-    def query(self, a: type[T1], b: type[T2], /, **pk: object) -> MultiQuery[D, T1 | T2, tuple[list[T1], list[T2]]]: ...
+    def query(
+        self, a: type[T1], b: type[T2], /, **pk: object
+    ) -> operations.MultiQuery[D, T1 | T2, tuple[list[T1], list[T2]]]: ...
     @overload
     def query(
         self, a: type[T1], b: type[T2], c: type[T3], /, **pk: object
-    ) -> MultiQuery[D, T1 | T2 | T3, tuple[list[T1], list[T2], list[T3]]]: ...
+    ) -> operations.MultiQuery[D, T1 | T2 | T3, tuple[list[T1], list[T2], list[T3]]]: ...
     @overload
     def query(
         self, a: type[T1], b: type[T2], c: type[T3], d: type[T4], /, **pk: object
-    ) -> MultiQuery[D, T1 | T2 | T3 | T4, tuple[list[T1], list[T2], list[T3], list[T4]]]: ...
+    ) -> operations.MultiQuery[D, T1 | T2 | T3 | T4, tuple[list[T1], list[T2], list[T3], list[T4]]]: ...
     @overload
     def query(
         self, a: type[T1], b: type[T2], c: type[T3], d: type[T4], e: type[T5], /, **pk: object
-    ) -> MultiQuery[D, T1 | T2 | T3 | T4 | T5, tuple[list[T1], list[T2], list[T3], list[T4], list[T5]]]: ...
+    ) -> operations.MultiQuery[D, T1 | T2 | T3 | T4 | T5, tuple[list[T1], list[T2], list[T3], list[T4], list[T5]]]: ...
     @overload
     def query(
         self, a: type[T1], b: type[T2], c: type[T3], d: type[T4], e: type[T5], f: type[T6], /, **pk: object
-    ) -> MultiQuery[
+    ) -> operations.MultiQuery[
         D, T1 | T2 | T3 | T4 | T5 | T6, tuple[list[T1], list[T2], list[T3], list[T4], list[T5], list[T6]]
     ]: ...
     def query(self, first: Any, /, *models: Any, **pk: Any) -> Any:
@@ -146,13 +135,13 @@ class Store(Generic[D]):
         declared = [self._table.entity(cls) for cls in self._table.entities]
         others = tuple(entity for entity in declared if entity not in asked)
         strong = any(entity.version is not None for entity in asked)
-        scope = JointScope(self._runtime, self._name, asked[0], strong, entities=asked, others=others)
-        made: MultiQuery[D, Any, Any] = MultiQuery(scope, pk)
+        scope = operations.JointScope(self._runtime, self._name, asked[0], strong, entities=asked, others=others)
+        made: operations.MultiQuery[D, Any, Any] = operations.MultiQuery(scope, pk)
         return made
 
-    def transact(self, *operations: Write[D, object]) -> Transaction[D]:
+    def transact(self, *writes: Write[D, object]) -> operations.Transaction[D]:
         """Several writes, all or nothing, over every table that the same client reaches."""
-        return Transaction(self._runtime, operations)
+        return operations.Transaction(self._runtime, writes)
 
     @overload
     def transact_get(self, a: Readable[D, T1], /) -> Operation[D, tuple[T1]]: ...
@@ -215,12 +204,12 @@ class Store(Generic[D]):
         client and for two gets of one item, LimitExceeded for more than 100; ItemNotFound names the get that was
         `required()`, and TransactionConflict says that writers kept the items busy.
         """
-        made: TransactGet[D, Any] = TransactGet(self._runtime, gets)
+        made: operations.TransactGet[D, Any] = operations.TransactGet(self._runtime, gets)
         return made
 
     def execute(
         self, statement: str, parameters: Sequence[object] = (), /, *, writes: bool = False, unversioned: bool = False
-    ) -> Execute[D]:
+    ) -> operations.Execute[D]:
         """A PartiQL statement with a value for each `?`; answers the items as dicts of plain values.
 
         No class is involved: attributes have their stored names, and items of every type are among the answers. A
@@ -229,7 +218,7 @@ class Store(Generic[D]):
         or UnguardedWrite for what is not permitted so, EncodeError for a parameter that DynamoDB cannot hold.
         """
         versioned = () if unversioned else self._versioned()
-        return Execute(self._runtime, self._name, statement, parameters, writes=writes, versioned=versioned)
+        return operations.Execute(self._runtime, self._name, statement, parameters, writes=writes, versioned=versioned)
 
     def _versioned(self) -> list[str]:
         entities = (self._table.entity(cls) for cls in self._table.entities)
@@ -272,7 +261,7 @@ class Store(Generic[D]):
         DynamoDB does not take; ServiceError with the code ResourceInUseException if there is such a table.
         """
         params = create_params(self._table, self._name, read_capacity=read_capacity, write_capacity=write_capacity)
-        plan = create_table(self._runtime, params, ttl=self._table.layout.ttl)
+        plan = operations.create_table(self._runtime, params, ttl=self._table.layout.ttl)
         return self._runtime.driver.run(self._runtime.observed(plan))
 
     @overload
@@ -281,7 +270,7 @@ class Store(Generic[D]):
     async def delete_table(self: Store[Async]) -> None: ...
     def delete_table(self) -> Any:
         """Delete the table with all its items and wait until it is gone; one that is not there is fine."""
-        return self._runtime.driver.run(self._runtime.observed(delete_table(self._runtime, self._name)))
+        return self._runtime.driver.run(self._runtime.observed(operations.delete_table(self._runtime, self._name)))
 
     @overload
     def close(self: Store[Sync]) -> None: ...

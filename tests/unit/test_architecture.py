@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 
 # Lowest first: a module may import from its own layer and from those before it.
 LAYERS = (
+    "late",
     "markers",
     "errors",
     "codec",
@@ -95,6 +96,39 @@ def imports_of(tree: ast.Module, modules: dict[str, Path]) -> list[Import]:
     return found
 
 
+def served_late(tree: ast.Module) -> dict[str, set[str]]:
+    """What a package gives when it is asked for: the names of each module in its `exports(__name__, {...})`."""
+    return {
+        module: set(names)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "exports"
+        for module, names in ast.literal_eval(node.args[1]).items()
+    }
+
+
+def shown_to_checkers(tree: ast.Module) -> dict[str, set[str]]:
+    """What checkers believe that it gives: the names that it imports for them, each under its own name."""
+    shown: dict[str, set[str]] = {}
+    for block in tree.body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for node in block.body:
+                if isinstance(node, ast.ImportFrom):
+                    shown.setdefault(node.module or "", set()).update(
+                        alias.asname or alias.name for alias in node.names
+                    )
+    return shown
+
+
+def late_problems(where: str, tree: ast.Module) -> list[str]:
+    """What checkers see of a package is what it gives, and what it exports."""
+    served, shown = served_late(tree), shown_to_checkers(tree)
+    return [
+        f"{where}: checkers are told that {module} gives {', '.join(sorted(names))} here, and exports() says otherwise"
+        for module in sorted(served.keys() | shown.keys())
+        if (names := served.get(module, set()) ^ shown.get(module, set()))
+    ]
+
+
 def layer_of(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
@@ -116,12 +150,19 @@ def package_problems(root: Path) -> list[str]:
             problems.append(f"{where}: {layer!r} is no layer; add it to LAYERS where it belongs")
             continue
         edges[module] = []
-        for found in imports_of(ast.parse(source), modules):
+        tree = ast.parse(source)
+        served = served_late(tree)
+        if served:
+            problems.extend(late_problems(where, tree))
+        for found in imports_of(tree, modules):
             line = f"{where}:{found.line}"
             if found.relative:
                 problems.append(f"{line}: a relative import; write it from dynamap")
             elif found.target.split(".")[0] == "dynamap":
-                problems.extend(own_import_problems(line, layer, found))
+                late = any(found.target == each or found.target.startswith(f"{each}.") for each in served)
+                problems.extend(
+                    own_import_problems(line, layer, found._replace(for_checkers=found.for_checkers and not late))
+                )
                 edges[module].append(found.target)
     return problems + [f"a circle of imports: {' -> '.join(circle)}" for circle in circles(edges)]
 
@@ -191,17 +232,20 @@ def test_copyable_code_needs_only_what_is_public(folder: str) -> None:
 
 def test_the_front_door_lists_what_it_imports() -> None:
     path = ROOT / "dynamap" / "__init__.py"
-    imported = [
-        alias.asname or alias.name
-        for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    ]
-    assert sorted(exported_names(path)) == sorted(name for name in imported if name != "annotations")
+    shown = shown_to_checkers(ast.parse(path.read_text(encoding="utf-8")))
+    assert sorted(exported_names(path)) == sorted(name for names in shown.values() for name in names)
 
 
+LATE = """from typing import TYPE_CHECKING
+from dynamap.late import exports
+if TYPE_CHECKING:
+    from dynamap.store import Store, connect
+else:
+    __getattr__, __dir__ = exports(__name__, {"dynamap.store": ("Store", "connect")})
+"""
 GOOD = {
-    "dynamap/__init__.py": "from dynamap.store import Store\n",
+    "dynamap/__init__.py": LATE,
+    "dynamap/late.py": "",
     "dynamap/errors.py": "import enum\n",
     "dynamap/codec/__init__.py": "",
     "dynamap/codec/wire.py": "from dynamap.errors import DynamapError\n",
@@ -258,6 +302,28 @@ def test_the_checker_accepts_a_good_tree(tmp_path: Path) -> None:
                 )
             },
             "dynamap/store.py:3: dynamap.errors only for type checkers; move the type down instead",
+        ),
+        (
+            {"dynamap/codec/__init__.py": LATE},
+            "dynamap/codec/__init__.py:4: codec imports upwards from store",
+        ),
+        (
+            {"dynamap/__init__.py": LATE.replace("Store, connect", "Store")},
+            (
+                "dynamap/__init__.py: checkers are told that dynamap.store gives connect here, "
+                "and exports() says otherwise"
+            ),
+        ),
+        (
+            {"dynamap/__init__.py": LATE.replace('"connect"', '"open"')},
+            (
+                "dynamap/__init__.py: checkers are told that dynamap.store gives connect, open here, "
+                "and exports() says otherwise"
+            ),
+        ),
+        (
+            {"dynamap/__init__.py": LATE.replace("else", "    from dynamap.errors import DynamapError\nelse")},
+            "dynamap/__init__.py:5: dynamap.errors only for type checkers; move the type down instead",
         ),
         (
             {"dynamap/codec/wire.py": "from . import other\n"},
