@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dynamap import Store, Table
-from dynamap.testing import FaultPlan, MemoryEngine, Unprocessed, memory_store, memory_store_async
+from dynamap import OutcomeUnknown, ServiceError, Store, Table
+from dynamap.testing import Fault, FaultPlan, MemoryEngine, Unprocessed, memory_store, memory_store_async
 from recipes import counters
 from recipes.aio import counters as counters_async
 from tests.backends import Backend
@@ -56,6 +56,21 @@ def test_plain(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:
         )
 
 
+def test_what_a_lost_answer_does(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:
+    def add(name: str, when_lost: str) -> Any:
+        lost = FaultPlan({1: Fault.DROP_AFTER}).over(store).of(recipe.Counter)
+        return mode.call(lambda: recipe.add(lost, name, when_lost=when_lost))
+
+    with pytest.raises(OutcomeUnknown):
+        add("at most", "at_most_once")
+    assert add("at least", "at_least_once") == 2
+    values = [
+        mode.wait(store.of(recipe.Counter).get(name=name).strongly_consistent().send()).value
+        for name in ("at most", "at least")
+    ]
+    assert values == [1, 2]
+
+
 def test_bounded(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:
     stocks = store.of(recipe.Stock)
     mode.wait(stocks.put(recipe.Stock("ticket", 5)).send())
@@ -81,6 +96,42 @@ def test_sets(
     item = raw.get("SET_TALLY#signups", f"DAY#{TODAY.date().isoformat()}")
     assert item is not None
     assert (item["count"], sorted(item["seen"]["SS"])) == ({"N": "3"}, ["a", "b", "c"])
+
+
+def test_a_repetition_after_midnight_counts_in_the_day_of_the_event(
+    store: Store[Any], mode: Mode, recipe: ModuleType
+) -> None:
+    tallies = store.of(recipe.SetTally)
+    midnight = TODAY.replace(hour=0, minute=0, second=0, microsecond=0)
+    at = midnight - timedelta(microseconds=1)
+    assert mode.call(recipe.count_in_set, tallies, "signups", "a", at) is True
+    assert mode.call(recipe.count_in_set, tallies, "signups", "a", at) is False
+    # who takes the time of the repetition instead counts it twice
+    assert mode.call(recipe.count_in_set, tallies, "signups", "a", midnight) is True
+
+
+def test_a_set_makes_every_addition_dearer_until_it_is_full() -> None:
+    tallies = memory_store(Table("site", models(counters), ttl="ttl"))
+    spent: list[float] = []
+    for number in range(1001):
+        with tallies.capacity() as capacity:
+            if number < 1000:
+                assert counters.count_in_set(tallies.of(counters.SetTally), "signups", f"{number:0300}", TODAY)
+            else:
+                with pytest.raises(counters.WindowFull):
+                    counters.count_in_set(tallies.of(counters.SetTally), "signups", "one more", TODAY)
+        spent.append(capacity.total)
+    # with ids of 300 bytes: the first, the eleventh, and the last that fits
+    assert (spent[0], spent[10], spent[999]) == (1, 4, 294)
+
+
+def test_longer_ids_meet_the_limit_of_an_item_first(mode: Mode, recipe: ModuleType) -> None:
+    make: Any = memory_store_async if mode.is_async else memory_store
+    tallies = make(Table("site", models(recipe), ttl="ttl")).of(recipe.SetTally)
+    for number in range(40):
+        assert mode.call(recipe.count_in_set, tallies, "signups", f"{number:010000}", TODAY)
+    with pytest.raises(ServiceError, match="size"):
+        mode.call(recipe.count_in_set, tallies, "signups", f"{41:010000}", TODAY)
 
 
 @pytest.mark.not_on("dynalite", reason="it has no transactions")

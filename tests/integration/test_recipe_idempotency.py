@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dynamap import F, Key, OutcomeUnknown, Store, Table, TransactionCanceled, entity, mapped
+from dynamap import F, Key, ModelError, OutcomeUnknown, Store, Table, TransactionCanceled, entity, mapped
 from dynamap.testing import Fault, FaultPlan, memory_store
 from recipes import idempotency as plain
 from recipes.aio import idempotency as awaited
@@ -80,6 +80,7 @@ ANSWERS: list[tuple[Any, Any]] = [
     (list[int], []),
     (tuple[int, ...], ()),
     (tuple[int, str], (1, "2")),
+    (dict[int, str], {}),
     (dict[int, str], {1: "2"}),
     (frozenset[str], frozenset()),
     (frozenset[str] | None, frozenset()),
@@ -275,6 +276,35 @@ def test_a_table_with_keys_of_other_names() -> None:
     once = plain.IdempotentCall(store, plain.LeasedCall[str], lease=60)
     assert once.run("k", "request", lambda: "first") == "first"
     assert once.run("k", "request", lambda: "second") == "first"
+
+
+def test_a_table_whose_keys_have_one_name_is_none() -> None:
+    with pytest.raises(ModelError, match="names of their own"):
+        Table("shop", [plain.LeasedCall[str]], pk=Key("id"), sk=Key("id"), ttl="gone_at")
+
+
+@transactions
+def test_who_meets_the_first_call_at_work_gets_its_answer(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:
+    # its transaction is in conflict with that of the first, until it reads again
+    busy = FaultPlan(dict.fromkeys(range(2, 12), Fault.CONFLICT)).over(store)
+    first, second = transaction(store, recipe), transaction(busy, recipe)
+    quicker = charging(mode, store, recipe, "first")
+    asked: list[int] = []
+
+    def effect() -> Any:
+        asked.append(1)
+        return recipe.Effect("second", [busy.of(Charge).upsert(id="a").add(F(Charge.count), 1)])
+
+    def plainly() -> Any:
+        first.run("k", "request", quicker)
+        return effect()
+
+    async def awaited_effect() -> Any:
+        await first.run("k", "request", quicker)
+        return effect()
+
+    answer = mode.call(second.run, "k", "request", awaited_effect if mode.is_async else plainly)
+    assert (answer, len(asked), charged(mode, store)) == ("first", 1, 1)
 
 
 def test_what_it_costs() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from dynamap import ItemNotFound, Store, Table
+from dynamap import CONDITION, ItemNotFound, Store, Table, retry_on_conflict
+from dynamap.testing import Fault, FaultPlan, memory_store, memory_store_async
 from recipes import out_of_order
 from recipes.aio import out_of_order as out_of_order_async
 from tests.backends import Backend
@@ -84,6 +85,52 @@ def test_a_removal_holds_until_it_is_forgotten(
     assert mode.call(recipe.change_score, matches, "m", 1, 0, late).name == "APPLIED"
     stored = mode.call(recipe.read, matches, "m")
     assert (stored.home, stored.removed, stored.removed_at, stored.forget_at) == (1, False, None, None)
+
+
+def test_after_a_lost_answer_it_is_stored_already(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:
+    lost = FaultPlan({1: Fault.DROP_AFTER}).over(store).of(recipe.LiveMatch)
+    stamp = recipe.Stamp(KICK_OFF, "a")
+    assert mode.call(recipe.change_score, lost, "m", 1, 0, stamp).name == "ALREADY_STORED"
+    assert mode.call(recipe.read, store.of(recipe.LiveMatch), "m").home == 1
+
+
+def test_a_late_event_is_answered_at_once_and_is_no_error(mode: Mode, recipe: ModuleType) -> None:
+    calls: list[Any] = []
+    make: Any = memory_store_async if mode.is_async else memory_store
+    matches = make(Table("live", [recipe.LiveMatch], ttl="ttl"), on_call=calls.append).of(recipe.LiveMatch)
+
+    def plainly(stamp: Any) -> Any:
+        return recipe.change_score(matches, "m", 1, 0, stamp)
+
+    async def awaited(stamp: Any) -> Any:
+        return await recipe.change_score(matches, "m", 1, 0, stamp)
+
+    # a retry around it finds no conflict
+    change = retry_on_conflict(on=CONDITION)(awaited if mode.is_async else plainly)
+    mode.call(change, recipe.Stamp(KICK_OFF, "a"))
+    assert mode.call(change, recipe.Stamp(KICK_OFF - timedelta(minutes=1), "b")).name == "SUPERSEDED"
+    assert [(call.operation, call.attempts, call.refused) for call in calls] == [
+        ("UpdateItem", 1, False),
+        ("UpdateItem", 1, True),
+    ]
+
+
+def test_a_delete_lets_a_late_event_bring_it_back(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:
+    matches = store.of(recipe.LiveMatch)
+    mode.call(recipe.change_score, matches, "m", 2, 0, recipe.Stamp(KICK_OFF + timedelta(hours=1), "b"))
+    mode.wait(matches.delete(match="m").send())
+    # that is what remove() is for
+    assert mode.call(recipe.change_score, matches, "m", 1, 0, recipe.Stamp(KICK_OFF, "a")).name == "APPLIED"
+    assert mode.call(recipe.read, matches, "m").home == 1
+
+
+def test_times_of_two_producers_are_as_good_as_their_clocks(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:
+    matches = store.of(recipe.LiveMatch)
+    ahead = recipe.Stamp(KICK_OFF + timedelta(minutes=10), "one whose clock is ahead")
+    assert mode.call(recipe.change_score, matches, "m", 1, 0, ahead).name == "APPLIED"
+    # the other one's goal fell later, and is taken for an older one
+    right = recipe.Stamp(KICK_OFF + timedelta(minutes=5), "one whose clock is right")
+    assert mode.call(recipe.change_score, matches, "m", 2, 0, right).name == "SUPERSEDED"
 
 
 def test_whole_states(store: Store[Any], mode: Mode, recipe: ModuleType) -> None:

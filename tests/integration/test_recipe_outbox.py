@@ -34,6 +34,7 @@ class Broker:
 
     def __init__(self, mode: Mode, meanwhile: Callable[[Any], None] | None = None) -> None:
         self.taken: list[tuple[str, str]] = []
+        self.ids: list[str] = []
         self._meanwhile = meanwhile
         if mode.is_async:
             self.publish: Any = self._publish_async
@@ -42,6 +43,7 @@ class Broker:
 
     def _publish(self, event: Any, /) -> None:
         self.taken.append((event.key, event.payload))
+        self.ids.append(event.event_id)
         if self._meanwhile is not None:
             self._meanwhile(event)
 
@@ -166,6 +168,8 @@ def test_a_relay_that_stops_between_publishing_and_deleting_publishes_again(
     now[0] += 32.0
     assert mode.call(other.sweep, 0).published == 1
     assert broker.taken == again.taken == [(event.key, "")]
+    # by which consumers know it again
+    assert broker.ids == again.ids == [event.event_id]
 
 
 def test_an_event_is_discarded_by_its_id_alone(in_memory: Store[Any], mode: Mode, recipe: ModuleType) -> None:

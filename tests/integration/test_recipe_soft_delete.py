@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
@@ -177,10 +178,13 @@ def test_what_is_deleted_is_not_changed(mode: Mode, students: Any, student: Any,
         mode.call(students.revive, deleted, student(**key, text="newer"))
 
 
-def test_purged_is_gone_though_it_lies_there(mode: Mode, store: Store[Any], students: Any, student: Any) -> None:
+def test_purged_is_gone_though_it_lies_there(
+    mode: Mode, store: Store[Any], recipe: ModuleType, students: Any, student: Any
+) -> None:
     key = {"school": "s", "name": "a"}
     mode.call(students.create, student(**key))
-    mode.call(partial(students.delete, **key, by="bob", purge_after=timedelta(seconds=-9)))
+    earlier = recipe.SoftRepository(store, student, claims=None, clock=lambda: time.time() - 90)
+    mode.call(partial(earlier.delete, **key, by="bob", purge_after=timedelta(seconds=60)))
     assert mode.call(partial(students.include_deleted().get, **key)) is None
     assert len(mode.wait(store.of(student, consistent=True).scan().include_expired().send())) == 1
     with pytest.raises(ItemNotFound):

@@ -118,6 +118,15 @@ def test_a_claim_that_was_given_away_by_hand_stays_where_it_is(
         mode.call(recipe.change, store, "ann", lambda each: evolve(each, registration="form-3"))
 
 
+def test_a_claim_that_failed_is_an_answer_and_not_asked_again() -> None:
+    store = memory_store(Table("members", [plain.Registrant, plain.Claim]))
+    plain.register(store, plain.Registrant("ann", "form-1", "ann@example.org"))
+    plan = FaultPlan()
+    bea = plain.Registrant("bea", "form-2", "ann@example.org")
+    assert plain.register(plan.over(store), bea) == plain.Taken("email")
+    assert [call.operation for call in plan.calls] == ["TransactWriteItems"]
+
+
 def test_what_it_costs() -> None:
     store = memory_store(Table("members", [plain.Registrant, plain.Claim]))
     ann = plain.Registrant("ann", "form-1", "ann@example.org", "annie")
