@@ -13,6 +13,7 @@ import pytest
 from botocore.config import Config
 
 from dynamap.testing import ServerUnavailable, dynalite, embedded, ministack, roto
+from tests.fronts import Certificate, environment, forward_proxy, tls_front
 
 STARTERS: dict[str, Callable[[], AbstractContextManager[str]]] = {
     "embedded": embedded,
@@ -21,6 +22,12 @@ STARTERS: dict[str, Callable[[], AbstractContextManager[str]]] = {
     "roto": roto,
 }
 BACKENDS = tuple(STARTERS)
+
+VIA = os.environ.get("DYNAMAP_TEST_VIA", "")
+"""What stands between all clients and these servers: "tls", "proxy", both as "tls,proxy", or nothing."""
+
+DIRECT = pytest.mark.skipif(VIA != "", reason="it is about the connections to the server itself")
+"""For tests of sockets: what stands between has connections of its own."""
 
 
 class Backend:
@@ -63,6 +70,22 @@ class RunningBackends:
         self._resources = ExitStack()
         self._running: dict[str, Backend] = {}
         self._missing: dict[str, str] = {}
+        self._certificate: Certificate | None = None
+        if "tls" in VIA:
+            self._certificate = Certificate()
+            self._resources.callback(self._certificate.close)
+            self._resources.enter_context(environment(AWS_CA_BUNDLE=str(self._certificate.path)))
+        if "proxy" in VIA:
+            proxy = self._resources.enter_context(forward_proxy())
+            names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+            self._resources.enter_context(environment(**dict.fromkeys(names, proxy.url), no_proxy="", NO_PROXY=""))
+
+    def _started(self, name: str) -> str:
+        """The URL of a server that now runs."""
+        url = self._resources.enter_context(STARTERS[name]())
+        if self._certificate is not None:
+            url = self._resources.enter_context(tls_front(url, self._certificate))
+        return url
 
     def get(self, name: str) -> Backend:
         """Give the running backend; skip the test where its server is not installed, but fail it with CI=true."""
@@ -70,7 +93,7 @@ class RunningBackends:
             return self._running[name]
         if name not in self._missing:
             try:
-                backend = Backend(name, self._resources.enter_context(STARTERS[name]()))
+                backend = Backend(name, self._started(name))
             except ServerUnavailable as error:
                 self._missing[name] = str(error)
             else:

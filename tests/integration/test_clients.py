@@ -32,7 +32,7 @@ from dynamap import (
     connect_async,
     entity,
 )
-from tests.backends import Backend, client_for
+from tests.backends import DIRECT, Backend, client_for
 from tests.modes import Mode, RawTable, async_client
 
 RETRY_MODES = [None, "legacy", "standard", "adaptive"]
@@ -264,6 +264,7 @@ def test_without_an_event_loop_nothing_is_sent(embedded_backend: Backend) -> Non
 # ---- a server that is not there
 
 
+@DIRECT
 def test_a_refused_connection_is_named_and_nothing_is_applied(mode: Mode) -> None:
     url = f"http://127.0.0.1:{closed_port()}"
     store = mode.connect_url(described("notes"), url)
@@ -283,6 +284,7 @@ def test_a_refused_connection_is_named_and_nothing_is_applied(mode: Mode) -> Non
     mode.wait(store.close())
 
 
+@DIRECT
 def test_a_name_that_nobody_has_is_named(mode: Mode) -> None:
     store = mode.connect_url(described("notes"), "http://nobody.invalid:1", region_name="us-east-1")
     options = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
@@ -384,6 +386,7 @@ def broken_store(notes_table: RawTable, breaking: Breaking, mode: Mode) -> Itera
     mode.wait(store.close())
 
 
+@DIRECT
 @pytest.mark.parametrize("word", ["before", "after", "cut"])
 def test_a_relative_write_over_a_connection_that_breaks_is_unknown_and_sent_once(
     broken_store: Store[Any], breaking: Breaking, notes_table: RawTable, mode: Mode, word: str
@@ -398,6 +401,7 @@ def test_a_relative_write_over_a_connection_that_breaks_is_unknown_and_sent_once
     assert mode.wait(broken_store.of(Note).get(id="n").send()).count == (word != "before")
 
 
+@DIRECT
 @pytest.mark.parametrize(
     "script", [["before"], ["after"], ["after", "before"], ["before", "after", "before"]], ids=" ".join
 )
@@ -414,6 +418,7 @@ def test_a_guarded_write_over_connections_that_break_is_applied_once(
     assert notes_table.get("ACCOUNT#a", "BALANCE")["balance"] == {"N": "2"}
 
 
+@DIRECT
 def test_a_guarded_write_whose_answer_was_cut_is_applied_once(
     broken_store: Store[Any], breaking: Breaking, notes_table: RawTable, mode: Mode
 ) -> None:
@@ -427,6 +432,7 @@ def test_a_guarded_write_whose_answer_was_cut_is_applied_once(
     assert item["revision"] == {"N": str(account.revision + 1)}
 
 
+@DIRECT
 def test_a_connection_that_the_server_closed_while_it_was_idle(
     broken_store: Store[Any], breaking: Breaking, notes_table: RawTable, mode: Mode
 ) -> None:
@@ -488,6 +494,7 @@ def restartable(tmp_path: Path) -> Iterator[Restartable]:
     server.kill()
 
 
+@DIRECT
 def test_a_server_that_was_killed_and_started_again_between_calls(
     restartable: Restartable, table_name: str, mode: Mode
 ) -> None:
@@ -513,6 +520,7 @@ def test_a_server_that_was_killed_and_started_again_between_calls(
     mode.wait(store.close())
 
 
+@DIRECT
 def test_a_server_that_stays_away_is_named(restartable: Restartable, table_name: str, mode: Mode) -> None:
     store = mode.connect_url(described(table_name), restartable.url)
     mode.wait(store.create_table())

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.backends import Backend, RunningBackends
+from tests.backends import DIRECT, Backend, RunningBackends
 from tests.depth import how_many
 from tests.fault_lanes import KINDS, Case, Kind, Lane, Lanes, Told
 from tests.modes import Mode
 from tests.wire_faults import FAULTS
+
+pytestmark = DIRECT
 
 # A cell is what was reported (ok: applied; ?: unknown; !: applied, and only the value unknown), then how often it was
 # applied, and in how many requests. The columns are those of KINDS; `exactly` sends a second request, a read, whose

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.backends import Backend, RunningBackends, client_for
+from tests.backends import DIRECT, Backend, RunningBackends, client_for
 from tests.depth import how_many
 from tests.fault_lanes import KINDS, Lanes
 from tests.modes import Mode, async_client
 from tests.wire_faults import FAULTS
+
+pytestmark = DIRECT
 
 RETRY_MODES = ["legacy", "standard", "adaptive"]
 FAULTS_HERE = [name for name in FAULTS if "stall" not in name]

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dynamap import OutcomeUnknown
-from tests.backends import Backend, RunningBackends
+from tests.backends import DIRECT, Backend, RunningBackends
 from tests.depth import how_many
 from tests.fault_lanes import KINDS, Account, Lane, Lanes, Note, read_account
 from tests.modes import Mode
 from tests.wire_faults import FAULTS, Ending, Forward, WireFault, cut_at
+
+pytestmark = DIRECT
 
 STALLS = [name for name in FAULTS if "stall" in name]
 QUICK = [name for name in FAULTS if name not in STALLS]

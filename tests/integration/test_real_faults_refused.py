@@ -16,11 +16,13 @@ from dynamap import (
     VersionConflict,
     evolve,
 )
-from tests.backends import Backend, RunningBackends
+from tests.backends import DIRECT, Backend, RunningBackends
 from tests.depth import how_many
 from tests.fault_lanes import Account, Item, Kind, Lane, Lanes, Note, read_account
 from tests.modes import Mode
 from tests.wire_faults import FAULTS
+
+pytestmark = DIRECT
 
 
 def stale(new: str) -> Account:
