@@ -206,6 +206,7 @@ def make_client(options: ClientOptions) -> Any:
     # botocore is loaded with the first client, not with dynamap
     config, sessions = import_module("botocore.config"), import_module("botocore.session")
     session = sessions.get_session()
+    import_module("dynamap.drivers.models_loader").load_models_quickly(session)
     arguments = client_arguments(options, session, config.Config)
     if placeholders_for(options, session) and session.get_credentials() is None:
         arguments |= PLACEHOLDERS

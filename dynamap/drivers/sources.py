@@ -203,6 +203,7 @@ async def _open(options: ClientOptions) -> _Opened:
         msg = "connect_async needs aiobotocore: pip install 'dynamap[aio]'"
         raise ImportError(msg) from error
     session = sessions.get_session()
+    import_module("dynamap.drivers.models_loader").load_models_quickly(session)
     arguments = client_arguments(options, session, config.AioConfig)
     if placeholders_for(options, session) and await session.get_credentials() is None:
         arguments |= PLACEHOLDERS

@@ -169,19 +169,29 @@ async def test_spawned_calls_end_with_the_task_that_joins_them() -> None:
 class SlowSession:
     """Makes clients slowly, and counts what is open."""
 
+    user_agent_extra = ""
+
     def __init__(self) -> None:
         self.opened = 0
         self.closed = 0
+
+    def user_agent(self) -> str:
+        return "session"
 
     def get_config_variable(self, name: str) -> Any:
         return None
 
     def get_component(self, name: str) -> Any:
-        class Chain:
+        class Component:
+            search_paths = ()
+
             def remove(self, name: str) -> None:
                 """There is none to remove."""
 
-        return Chain()
+        return Component()
+
+    def register_component(self, name: str, component: Any) -> None:
+        """Nothing is loaded by it."""
 
     async def get_credentials(self) -> Any:
         await asyncio.sleep(0)

@@ -91,7 +91,10 @@ async def test_an_awaited_client_is_renewed_as_rarely(monkeypatch: pytest.Monkey
             """There is no configuration."""
 
         def get_component(self, name: str) -> Any:
-            return SimpleNamespace(remove=lambda provider: None)
+            return SimpleNamespace(remove=lambda provider: None, search_paths=[])
+
+        def register_component(self, name: str, component: Any) -> None:
+            """Nothing is loaded by it."""
 
         async def get_credentials(self) -> Any:
             return "some"
