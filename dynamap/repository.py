@@ -81,9 +81,11 @@ class Repository(Generic[D, M]):
         item = self._instance(args, key, "update")
         if item is None:
             given = self._scope.filled(key)
-            return Update[D, M](self._scope, self._scope.entity.key(given), given, None)
+            keyed: Update[D, M] = Update(self._scope, self._scope.entity.key(given), given, None)
+            return keyed
         wire, values, guard = self._read(item, "update")
-        return UpdateItem[D, M](self._scope, wire, values, guard, item)
+        made: UpdateItem[D, M] = UpdateItem(self._scope, wire, values, guard, item)
+        return made
 
     def upsert(self, **key: object) -> Upsert[D, M]:
         """Change an item, or create it where there is none; it must then be a complete entity."""
@@ -98,9 +100,11 @@ class Repository(Generic[D, M]):
         item = self._instance(args, key, "delete")
         if item is None:
             given = self._scope.filled(key)
-            return Delete[D, M](self._scope, self._scope.entity.key(given), given, None)
+            keyed: Delete[D, M] = Delete(self._scope, self._scope.entity.key(given), given, None)
+            return keyed
         wire, values, guard = self._read(item, "delete")
-        return Delete[D, M](self._scope, wire, values, guard)
+        made: Delete[D, M] = Delete(self._scope, wire, values, guard)
+        return made
 
     def check(self, **key: object) -> Check[D, M]:
         """A condition on an item that a transaction does not change; only `store.transact(...)` sends it."""
@@ -119,7 +123,7 @@ class Repository(Generic[D, M]):
         Of a versioned type only if *unversioned* says so: UnguardedWrite otherwise. See `PutMany` for what happens to
         items with the same key, to mistakes on the way and to lost answers.
         """
-        return PutMany[D, M](self._scope, items, unversioned=unversioned)
+        return PutMany(self._scope, items, unversioned=unversioned)
 
     def delete_many(
         self, keys: Iterable[M | ItemKey[M] | Mapping[str, Any]], /, *, unversioned: bool = False
@@ -129,7 +133,7 @@ class Repository(Generic[D, M]):
         Keys are `key(...)`, dicts of all key fields, or instances. Of a versioned type only if *unversioned* says so:
         UnguardedWrite otherwise.
         """
-        return DeleteMany[D, M](self._scope, keys, unversioned=unversioned)
+        return DeleteMany(self._scope, keys, unversioned=unversioned)
 
     def bind(self, **key: object) -> Repository[D, M]:
         """The same items, but only those with these key fields, which need not be given any more.

@@ -3,6 +3,7 @@
 from dynamap.expressions.compiler import Compiler
 from dynamap.expressions.fields import Condition, F, Field, KeyCondition, OrElse, Sum
 from dynamap.expressions.nodes import Action, Add, Append, Discard, Operand, Remove, Set, SetIfMissing, Value
+from dynamap.expressions.outline import Outline, Unusual
 from dynamap.expressions.starting import StartingValues
 from dynamap.expressions.updates import Assignment, UpdateCompiler
 
@@ -19,11 +20,13 @@ __all__ = [
     "KeyCondition",
     "Operand",
     "OrElse",
+    "Outline",
     "Remove",
     "Set",
     "SetIfMissing",
     "StartingValues",
     "Sum",
+    "Unusual",
     "UpdateCompiler",
     "Value",
 ]

@@ -67,6 +67,8 @@ class Compiler:
 
         Raises LimitExceeded for more than 2 MB of them.
         """
+        if not self._names and not self._values:
+            return {}
         names = {placeholder: name for name, placeholder in self._names.items()}
         parts: dict[str, Any] = {}
         if names:
@@ -82,6 +84,10 @@ class Compiler:
         if self._values:
             parts["ExpressionAttributeValues"] = dict(self._values)
         return parts
+
+    def taken(self) -> tuple[dict[str, str], dict[str, Wire]]:
+        """The names and the values by their placeholders."""
+        return {placeholder: name for name, placeholder in self._names.items()}, self._values
 
     def name(self, attribute: str) -> str:
         """The placeholder of an attribute name; never the name itself, which may be reserved or hold a dot."""
@@ -107,7 +113,7 @@ class Compiler:
         if resolved is None:
             msg = f"{field!r} is a field of {field.owner.__qualname__}, but the request is about {owner}"
             raise RequestError(msg)
-        if resolved.field in self._read_from:
+        if self._read_from and resolved.field in self._read_from:
             return replace(resolved, attributes=(self._read_from[resolved.field], *resolved.attributes[1:]))
         return resolved
 
@@ -179,27 +185,31 @@ class Compiler:
             return f"{function}({self._operand(node.field)})"
         if isinstance(node, TypeIs):
             return f"attribute_type({self._operand(node.field)}, {self.value({'S': node.kind})})"
-        if isinstance(node, BeginsWith):
-            resolved = self.resolve(node.field)
-            given: Any = node.prefix
-            if not isinstance(given, (str, bytes, bytearray, memoryview)):
-                msg = f"{self._where(node.field)}: begins_with() takes a str or bytes; got {type(given).__name__}"
-                raise RequestError(msg)
-            tag, other, wanted = ("S", "B", "bytes") if isinstance(given, str) else ("B", "S", "a str")
-            stored = resolved.shape.wire_types
-            if tag not in stored and other in stored:
-                got = type(node.prefix).__name__
-                msg = f"{self._where(node.field)}: begins_with() takes {wanted} here; got {got}"
-                raise RequestError(msg)
-            prefix = resolved.shape.normalize(given)
-            wire = {"S": prefix} if isinstance(prefix, str) else {"B": bytes(prefix)}
-            return f"begins_with({self.path(resolved.attributes)}, {self.value(wire)})"
         resolved = self.resolve(node.field)
+        if isinstance(node, BeginsWith):
+            wire = self._prefix(node, resolved)
+            return f"begins_with({self.path(resolved.attributes)}, {self.value(wire)})"
+        wire = self._contained(node, resolved)
+        return f"contains({self.path(resolved.attributes)}, {self.value(wire)})"
+
+    def _prefix(self, node: BeginsWith, resolved: Resolved) -> Wire:
+        given: Any = node.prefix
+        if not isinstance(given, (str, bytes, bytearray, memoryview)):
+            msg = f"{self._where(node.field)}: begins_with() takes a str or bytes; got {type(given).__name__}"
+            raise RequestError(msg)
+        tag, other, wanted = ("S", "B", "bytes") if isinstance(given, str) else ("B", "S", "a str")
+        stored = resolved.shape.wire_types
+        if tag not in stored and other in stored:
+            msg = f"{self._where(node.field)}: begins_with() takes {wanted} here; got {type(node.prefix).__name__}"
+            raise RequestError(msg)
+        prefix = resolved.shape.normalize(given)
+        return {"S": prefix} if isinstance(prefix, str) else {"B": bytes(prefix)}
+
+    def _contained(self, node: Contains, resolved: Resolved) -> Wire:
         container = unwrapped(resolved.shape)
         # a part of a text is brought into the stored form of the whole
         element = container.element if isinstance(container, (ListOf, SetOf)) else resolved.shape
-        item = self._encode_with(element, node.item, resolved)
-        return f"contains({self.path(resolved.attributes)}, {self.value(item)})"
+        return self._encode_with(element, node.item, resolved)
 
     def _compare(self, node: Compare, *, within: bool) -> str:
         left = self._operand(node.left)

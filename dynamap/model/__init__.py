@@ -1,12 +1,13 @@
 """What classes and tables declare: keys, attributes, versions, indexes."""
 
 from dynamap.model.declare import entity, mapped
-from dynamap.model.entities import Entity, Resolved, value_at, wire_at
+from dynamap.model.entities import Entity
 from dynamap.model.evolving import evolve
 from dynamap.model.indexes import GlobalIndex, Index, IndexUse, LocalIndex, PhysicalIndex
 from dynamap.model.keys import Key, KeyPart
 from dynamap.model.layout import Layout
 from dynamap.model.names import camel_case
+from dynamap.model.places import Resolved, value_at, wire_at
 from dynamap.model.stored import UNREAD, StoredItem, StoredItems, whole_items
 from dynamap.model.table import Table
 

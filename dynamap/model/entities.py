@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
@@ -17,30 +17,16 @@ from dynamap.model.indexes import IndexUse
 from dynamap.model.key_code import KeyCode, key_code
 from dynamap.model.keys import FieldKey, KeyPart
 from dynamap.model.layout import Layout
+from dynamap.model.places import Resolved, value_at, wire_at
 from dynamap.model.stored import UNREAD, StoredItem, StoredItems
 from dynamap.model.templates import KeyMismatch
 
-__all__ = ["Entity", "Resolved", "value_at", "wire_at"]
+__all__ = ["Entity"]
 
 M = TypeVar("M")
 
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A field reference, resolved: the stored path and the type that stands there."""
-
-    attributes: tuple[str | int, ...]
-    shape: Shape
-    path: tuple[str | int, ...]
-
-    @property
-    def field(self) -> str:
-        """The entity's own field that the path begins with."""
-        return str(self.path[0])
-
-    @property
-    def top_level(self) -> bool:
-        return len(self.path) == 1
+_MOST_RESOLVED = 1000
+"""The field references that are remembered for one class in one table."""
 
 
 class Entity(Generic[M]):
@@ -72,12 +58,19 @@ class Entity(Generic[M]):
         self._fields: dict[str, FieldShape] = shape.by_name
         self._stored_keys = stored_keys
         self._key_code: KeyCode | None = None
+        self._resolved: dict[tuple[type, str], Resolved] = {}
+        self.derived: dict[str, Any] = {}
+        """What others keep for the class in this table, by their own names."""
         self._stored_items: StoredItems | None = None
         self._check()
         self.version_attribute = self._fields[declared.version].attribute if declared.version is not None else None
         self.ttl_attribute = None if declared.ttl is None else layout.ttl
         self.indexes: tuple[IndexUse, ...] = tuple(self._resolved_use(use) for use in uses)
         self._check_indexes()
+        uses = [use for use in self.indexes if use.computed]
+        depends = [name for use in uses for part in use.computed for name in (*part.fields, *use.when_fields)]
+        self.index_fields = frozenset(depends)
+        """The fields that attributes written for indexes depend on."""
 
     @property
     def pk(self) -> KeyPart:
@@ -447,6 +440,19 @@ class Entity(Generic[M]):
 
     def resolve(self, owner: type, path: tuple[str | int, ...]) -> Resolved | None:
         """The stored path and type of a field reference; None for a field of another class."""
+        if len(path) != 1 or type(path[0]) is not str:
+            return self._resolve(owner, path)
+        known = (owner, path[0])
+        found = self._resolved.get(known)
+        if found is None:
+            found = self._resolve(owner, path)
+            if found is not None:
+                if len(self._resolved) >= _MOST_RESOLVED:
+                    self._resolved.clear()
+                self._resolved[known] = found
+        return found
+
+    def _resolve(self, owner: type, path: tuple[str | int, ...]) -> Resolved | None:
         if not issubclass(self.cls, owner):
             return None
         shape: Shape = self.shape
@@ -466,33 +472,3 @@ class Entity(Generic[M]):
             return resolved.shape.decode(wire, resolved.path)
         except DecodeFailure as failure:
             self.refuse(item, failure, applied=applied)
-
-
-def wire_at(item: Mapping[str, Wire], attributes: tuple[str | int, ...]) -> Wire | None:
-    """What stands at a stored path of an item; None if nothing does."""
-    here: Any = {"M": item}
-    for step in attributes:
-        inside: Any = here.get("L" if isinstance(step, int) else "M")
-        try:
-            here = None if inside is None else inside[step]
-        except LookupError:
-            here = None
-        if here is None:
-            return None
-    found: Wire = here
-    return found
-
-
-def value_at(value: Any, path: tuple[str | int, ...]) -> Any:
-    """What stands at a path of a value, through fields, list items and map keys; None if nothing does."""
-    here = value
-    for step in path:
-        inside: Any = here
-        if isinstance(step, str) and not issubclass(type(inside), dict):
-            here = getattr(inside, step, None)
-        else:
-            try:
-                here = inside[step]
-            except (LookupError, TypeError):
-                return None
-    return here

@@ -67,13 +67,11 @@ class Check(Conditioned, Write[D, M_co]):
         return Guard(GuardKind.EXISTS if self._existence else GuardKind.ABSENT)
 
     def _request(self, moment: Moment) -> Call:
-        compiler = self._compiler()
-        condition = self._condition_params(compiler, self._guard(), self._expiry(moment))
+        condition = self._conditioned(self._guard(), moment)
         if not condition:
             msg = f"{self._what}: it checks nothing: add exists(), not_exists() or if_(condition)"
             raise RequestError(msg)
-        key = {"TableName": self._scope.table_name, "Key": self._key}
-        return Call("ConditionCheck", {**key, **condition, **compiler.placeholders()})
+        return Call("ConditionCheck", {"TableName": self._scope.table_name, "Key": self._key, **condition})
 
     def _action(self, moment: Moment, guard: Guard | None = None) -> Action:
         """The check as one action of a transaction; it has no other guard than its own."""

@@ -8,7 +8,7 @@ from typing import Any
 from typing_extensions import Self
 
 from dynamap.errors import RequestError
-from dynamap.expressions import Compiler, Condition
+from dynamap.expressions import Compiler, Condition, Outline, Unusual
 from dynamap.expressions.evaluate import evaluate
 from dynamap.operations.base import Builder, Moment, Named, Runtime, Scope
 from dynamap.operations.guards import Guard, GuardKind, expired_text
@@ -91,10 +91,38 @@ class Conditioned(Builder):
             evaluate(condition, entity, {}) for condition in self._conditions
         )
 
+    def _conditioned(self, guard: Guard, moment: Moment) -> dict[str, Any]:
+        """What a request says of its conditions, names and values included, if that is all that it says in text."""
+        if self._asks_nothing(guard):
+            return {}
+        now = self._expiry(moment)
+        outline = Outline(self._scope.entity, "condition")
+        try:
+            self._outline_conditions(outline, guard, now)
+            known, complete = outline.params(), True
+        except Exception:  # noqa: BLE001 - whatever it is, the compiler says it
+            known, complete = None, False
+        if known is not None:
+            return known
+        compiler = self._compiler()
+        params = self._condition_params(compiler, guard, now)
+        if complete:
+            outline.keep(params, compiler)
+        return {**params, **compiler.placeholders()}
+
+    def _outline_conditions(self, outline: Outline, guard: Guard, now: int | None) -> None:
+        """Add the guard and the conditions to an outline of a request that assumes nothing. Raises Unusual."""
+        entity = self._scope.entity
+        depends = now is not None and bool(self._conditions) and not guard.excludes_expired
+        if depends or entity.layout.replicated is True:
+            raise Unusual
+        outline.guarded(guard.kind.value, guard.wires(now), expires=now is not None)
+        outline.conditions(self._conditions)
+
     def _condition_params(self, compiler: Compiler, guard: Guard, now: int | None) -> dict[str, Any]:
         entity = self._scope.entity
         if self._conditions or self._existence is False:
-            check_condition_holds(entity, self._what)
+            check_condition_holds(entity, self._named)
         texts: list[str | Condition] = [*guard.texts(compiler, entity, now)]
         others: list[str | Condition] = [
             *(reads_as(compiler, entity, name, value) for name, value in self._assumptions().items()),

@@ -33,11 +33,7 @@ class _DeleteSteps(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
 
     def _request(self, moment: Moment, guard: Guard) -> Call:
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
-        if self._asks_nothing(guard):
-            return Call("DeleteItem", params)
-        compiler = self._compiler()
-        params |= self._condition_params(compiler, guard, self._expiry(moment))
-        params |= compiler.placeholders()
+        params |= self._conditioned(guard, moment)
         return Call("DeleteItem", params)
 
     def _repeatable(self, guard: Guard) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from dynamap.codec import Wire
 from dynamap.errors import RequestError
 from dynamap.expressions import Compiler
 from dynamap.model import Entity
@@ -93,6 +94,19 @@ class Guard:
             # <> holds for a missing attribute too
             return [*texts, f"{version} <> {zero}"]
         return [*texts, f"(attribute_not_exists({version}) OR {version} = {zero})"]
+
+    def wires(self, now: int | None) -> list[Wire]:
+        """The values that `texts` names, in their order."""
+        wires: list[Wire] = []
+        if self.kind is GuardKind.VERSION:
+            wires.append({"N": str(self.version)})
+        elif self.kind in (GuardKind.ANYTHING, GuardKind.ANY_VERSION, GuardKind.LEGACY):
+            wires.append({"N": "0"})
+        elif now is not None and self.kind in (GuardKind.EXPIRED, GuardKind.ABSENT):
+            wires.append({"N": str(now)})
+        if now is not None and self.excludes_expired:
+            wires.append({"N": str(now)})
+        return wires
 
     @property
     def starts_afresh(self) -> bool:

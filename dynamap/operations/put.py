@@ -57,11 +57,7 @@ class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
             item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.start))}
         check_item_size(entity, item, self._named)
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Item": item}
-        if self._asks_nothing(guard):
-            return Call("PutItem", params)
-        compiler = self._compiler()
-        params |= self._condition_params(compiler, guard, self._expiry(moment))
-        params |= compiler.placeholders()
+        params |= self._conditioned(guard, moment)
         return Call("PutItem", params)
 
     def _repeatable(self, guard: Guard) -> bool:
@@ -125,9 +121,10 @@ class Put(_PutSteps[D, M, M], Write[D, M], Stores[M]):
         del item
         return self._stored(call)
 
-    def _known_result(self, call: Call, guard: Guard, moment: Moment) -> M:
+    def _known_item(self, call: Call, guard: Guard, moment: Moment) -> Item:
         del guard, moment
-        return self._stored(call)
+        item: Item = call.params["Item"]
+        return item
 
     def _stored(self, call: Call) -> M:
         return self._scope.entity.decode(call.params["Item"], applied=True)

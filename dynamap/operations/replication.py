@@ -19,7 +19,7 @@ from dynamap.model import Entity
 __all__ = ["check_actions_hold", "check_condition_holds", "check_transactions_hold"]
 
 
-def check_condition_holds(entity: Entity[Any], what: str) -> None:
+def check_condition_holds(entity: Entity[Any], what: object) -> None:
     """Raise RequestError where another region may write at the same time under the same condition."""
     if entity.layout.replicated is True:
         msg = (
@@ -29,7 +29,7 @@ def check_condition_holds(entity: Entity[Any], what: str) -> None:
         raise RequestError(msg)
 
 
-def check_actions_hold(entity: Entity[Any], what: str, actions: Iterable[Action]) -> None:
+def check_actions_hold(entity: Entity[Any], what: object, actions: Iterable[Action]) -> None:
     """Raise RequestError for an action that counts on what other regions have written."""
     if entity.layout.replicated is not True:
         return

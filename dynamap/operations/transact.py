@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -29,13 +29,15 @@ _PASSING = (Reason.CONFLICT, Reason.CAPACITY_EXCEEDED, Reason.THROTTLED)
 
 
 class Transacted:
-    """What a transaction stored."""
+    """What a transaction stored; each entity is made when it is first asked for."""
 
-    def __init__(self, operations: Sequence[object], stored: Sequence[Any]) -> None:
-        self._stored = list(zip(operations, stored, strict=True))
+    def __init__(self, operations: Sequence[object], stored: Sequence[Callable[[], Any]]) -> None:
+        self._operations = operations
+        self._make = stored
+        self._made: dict[int, Any] = {}
 
     def __repr__(self) -> str:
-        operations: list[Any] = [operation for operation, _ in self._stored]
+        operations: Sequence[Any] = self._operations
         return f"Transacted({', '.join(operation._what for operation in operations)})"  # noqa: SLF001
 
     def stored(self, operation: Stores[M], /) -> M:
@@ -44,13 +46,16 @@ class Transacted:
         LookupError for an operation of another transaction, and for a rewrite that was not guarded by the version that
         was read: what other writers may have stored in its other fields, a transaction does not answer.
         """
-        for one, entity in self._stored:
-            if one is operation and entity is not None:
-                found: M = entity
+        for position, one in enumerate(self._operations):
+            if one is not operation:
+                continue
+            if position not in self._made:
+                self._made[position] = self._make[position]()
+            found: M | None = self._made[position]
+            if found is not None:
                 return found
-            if one is operation:
-                msg = "what this operation stored is not known: a transaction answers no values; read the item"
-                raise LookupError(msg)
+            msg = "what this operation stored is not known: a transaction answers no values; read the item"
+            raise LookupError(msg)
         msg = "this operation object was not part of the transaction (every builder step makes a new one)"
         raise LookupError(msg)
 
@@ -157,7 +162,7 @@ class Transaction(Attempt[D, Transacted, Failures]):
             sent = transact(self._runtime, call, what, sending.started)
             canceled = yield from needing(Capability.TRANSACTIONS, self._runtime, what, sent)
             if canceled is None:
-                return Transacted(self._operations, [action.stored() for action in actions])
+                return Transacted(self._operations, [action.stored for action in actions])
             canceled.reasons = yield from self._with_items(actions, canceled.reasons, what)
             others = self._other_forms(actions, canceled.reasons, forms)
             if not others or turn == MOST_ATTEMPTS:

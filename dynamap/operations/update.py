@@ -8,8 +8,9 @@ from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import Self
 
+from dynamap.codec import Wire
 from dynamap.errors import RequestError, ServiceError
-from dynamap.expressions import Action, Assignment, Field, UpdateCompiler
+from dynamap.expressions import Action, Assignment, Field, Outline, Unusual, UpdateCompiler
 from dynamap.markers import D, Write
 from dynamap.model import Entity, value_at
 from dynamap.operations.base import Moment, Scope, Stores
@@ -46,6 +47,13 @@ class _ExistingSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
             msg = f"{self._what}: it changes nothing: {self._forgotten}"
             raise RequestError(msg)
         return super()._changes(compiler, guard)
+
+    def _outline_changes(self, outline: Outline, guard: Guard, bookkeeping: Sequence[Wire]) -> None:
+        touched = self._scope.entity.index_fields
+        if not self._actions or self._given or (touched and any(_first(each) in touched for each in self._actions)):
+            raise Unusual
+        outline.kept_up(guard.kind.value, bookkeeping)
+        outline.actions(self._actions)
 
 
 class UpdateReturning(ReturningSteps[D, M, R_co], _ExistingSteps[D, M, R_co]):
@@ -116,6 +124,13 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
         ]
         return (), assigned + assignments(compiler, keys)
 
+    def _outline_changes(self, outline: Outline, guard: Guard, bookkeeping: Sequence[Wire]) -> None:
+        if self._index_changes:
+            raise Unusual
+        for path, wire in self._difference:
+            outline.assigned(path, wire)
+        outline.kept_up(guard.kind.value, bookkeeping)
+
     def _assumptions(self) -> Mapping[str, Any]:
         if _is_as_read(self._scope.entity, self._read, self._version_guard):
             return {}
@@ -130,8 +145,8 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
     def _repeatable(self, guard: Guard) -> bool:
         return guard.is_version or not (self._conditions or guard.ignores_version)
 
-    def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
-        del compiler, params
+    def _check_item_size(self, guard: Guard, params: dict[str, Any]) -> None:
+        del params
         if _is_as_read(self._scope.entity, self._read, guard):
             # nobody else can have changed it: it becomes what it is here, and what other releases wrote
             item = {**self._key, **self._attributes}
@@ -167,7 +182,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
         parents = [".".join(map(str, path[:-1])) for path, _ in self._difference if len(path) > 1]
         return list(dict.fromkeys(parents))
 
-    def _known_result(self, call: Call, guard: Guard, moment: Moment) -> M | None:
+    def _known_item(self, call: Call, guard: Guard, moment: Moment) -> Item | None:
         del call
         entity = self._scope.entity
         if not _is_as_read(entity, self._read, guard):
@@ -176,7 +191,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
         item = entity.encode(self._changed)
         if entity.version_attribute is not None:
             item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.start))}
-        return entity.decode(item, applied=True)
+        return item
 
 
 class UpdateItem(Update[D, M]):
@@ -263,6 +278,12 @@ class UpdateItem(Update[D, M]):
             _changed=changed,
             _index_changes=tuple(rewritten(entity, self._read, changed)),
         )
+
+
+def _first(action: Action) -> object:
+    """The field that an action changes, or changes something inside of."""
+    field: Any = action.field
+    return field.path[0]
 
 
 def _is_as_read(entity: Entity[M], read: M, guard: Guard | None) -> bool:

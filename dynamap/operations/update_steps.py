@@ -46,6 +46,11 @@ U = TypeVar("U")
 Number = TypeVar("Number", bound="int | float | Decimal")
 
 
+_CHANGEABLE = "changeable"
+_MOST_CHANGEABLE = 1000
+"""The kinds of actions on fields that are remembered as possible for one class in one table."""
+
+
 class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     """What an update or upsert changes: every step answers a changed copy."""
 
@@ -158,10 +163,25 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     def _with(self, *actions: Action) -> Self:
         for action in actions:
             self._check_changeable(action)
-        check_actions_hold(self._scope.entity, self._what, actions)
+        check_actions_hold(self._scope.entity, self._named, actions)
         return self._copy(_actions=(*self._actions, *actions))
 
     def _check_changeable(self, action: Action) -> None:
+        entity = self._scope.entity
+        field: Any = action.field
+        path: Any = field.path if isinstance(field, Field) else ()
+        whole = len(path) == 1 and type(path[0]) is str
+        checked: dict[tuple[Any, ...], None] = entity.derived.setdefault(_CHANGEABLE, {})
+        known = (type(action), field.owner, path[0]) if whole else ()
+        if known in checked:
+            return
+        self._check_changeable_anew(action)
+        if known:
+            if len(checked) >= _MOST_CHANGEABLE:
+                checked.clear()
+            checked[known] = None
+
+    def _check_changeable_anew(self, action: Action) -> None:
         entity = self._scope.entity
         resolved = self._compiler().resolve(action.field)
         name = resolved.field
@@ -198,12 +218,12 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
         return replace(super()._terms(guard, moment), given=self._given)
 
-    def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
+    def _check_item_size(self, guard: Guard, params: dict[str, Any]) -> None:
         del guard
         if not exceeds(params.get("ExpressionAttributeValues", {}), MOST_ITEM_BYTES):
             return
         # what else is stored is not known here
-        known = dict(self._key)
+        known, compiler = dict(self._key), self._compiler()
         for action in self._actions:
             resolved = compiler.resolve(action.field)
             if isinstance(action, SetAction) and not isinstance(action.value, Value) and resolved.top_level:

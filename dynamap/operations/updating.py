@@ -7,8 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
 
+from dynamap.codec import Wire
 from dynamap.errors import ItemDecodeError, Reason, ServiceError, VersionConflict
-from dynamap.expressions import Action, Assignment, UpdateCompiler
+from dynamap.expressions import Action, Assignment, Outline, Unusual, UpdateCompiler
 from dynamap.markers import D
 from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard, GuardKind
@@ -34,7 +35,7 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         """What is changed, apart from version and write id."""
         raise NotImplementedError
 
-    def _check_item_size(self, compiler: UpdateCompiler, guard: Guard, params: dict[str, Any]) -> None:
+    def _check_item_size(self, guard: Guard, params: dict[str, Any]) -> None:
         """Raise ItemTooLarge for an item that is known to become too large."""
         raise NotImplementedError
 
@@ -45,18 +46,49 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         return self._checked_version_guard() or Guard(GuardKind.EXISTS)
 
     def _request(self, moment: Moment, guard: Guard) -> Call:
+        outline = Outline(self._scope.entity, "update")
+        try:
+            self._outline(outline, moment, guard)
+            expressions, complete = outline.params(), True
+        except Exception:  # noqa: BLE001 - whatever it is, the compiler says it
+            expressions, complete = None, False
+        if expressions is None:
+            expressions = self._compiled(moment, guard, outline if complete else None)
+        params = {"TableName": self._scope.table_name, "Key": self._key, **expressions}
+        self._check_item_size(guard, params)
+        params["ReturnValues"] = self._return_values
+        return Call("UpdateItem", params)
+
+    def _compiled(self, moment: Moment, guard: Guard, outline: Outline | None) -> dict[str, Any]:
+        """The expressions, names and values of the request; kept for requests with the same *outline*."""
         compiler = self._compiler()
         actions, assigned = self._changes(compiler, guard)
         assigned += self._bookkeeping(compiler, moment, guard)
         text = compiler.update(actions, assigned)
-        params: dict[str, Any] = {"TableName": self._scope.table_name, "Key": self._key}
-        if text is not None:
-            params["UpdateExpression"] = text
-        params |= self._condition_params(compiler, guard, self._expiry(moment))
-        params |= compiler.placeholders()
-        self._check_item_size(compiler, guard, params)
-        params["ReturnValues"] = self._return_values
-        return Call("UpdateItem", params)
+        expressions: dict[str, Any] = {} if text is None else {"UpdateExpression": text}
+        expressions |= self._condition_params(compiler, guard, self._expiry(moment))
+        if outline is not None:
+            outline.keep(expressions, compiler)
+        return {**expressions, **compiler.placeholders()}
+
+    def _outline(self, outline: Outline, moment: Moment, guard: Guard) -> None:
+        """Take the request apart. Raises Unusual where it has no outline, or what is wrong with it."""
+        self._outline_changes(outline, guard, self._bookkeeping_wires(moment, guard))
+        self._outline_conditions(outline, guard, self._expiry(moment))
+
+    def _outline_changes(self, outline: Outline, guard: Guard, bookkeeping: Sequence[Wire]) -> None:
+        """Add to an outline what is changed, in the order in which it is compiled. Raises Unusual."""
+        del outline, guard, bookkeeping
+        raise Unusual
+
+    def _bookkeeping_wires(self, moment: Moment, guard: Guard) -> list[Wire]:
+        """The values that `_bookkeeping` names, in their order."""
+        entity = self._scope.entity
+        if entity.version_attribute is None:
+            return []
+        number = guard.next_version(entity, moment.start)
+        numbers: list[int] = [number - 1, 1] if guard.ignores_version else [number]
+        return [*({"N": str(each)} for each in numbers), *self._write_id(moment, guard).values()]
 
     def _bookkeeping(self, compiler: UpdateCompiler, moment: Moment, guard: Guard) -> list[Assignment]:
         entity = self._scope.entity

@@ -204,7 +204,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             self._key,
             self._named,
             lambda: self._terms(guard, moment),
-            lambda: self._known_result(call, guard, moment),
+            self._known_result(call, guard, moment),
             self._uncertain_parents,
         )
 
@@ -214,9 +214,10 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
 
     def _result_of_transaction(self, guard: Guard, moment: Moment, call: Call) -> Plan[R_co]:
         """The result of a transaction of one: what was stored if that is known, else the item as it stands now."""
-        known: Any = self._known_result(call, guard, moment)
+        known = self._known_item(call, guard, moment)
         if known is not None:
-            return known  # type: ignore[no-any-return]
+            stored: Any = self._scope.entity.decode(known, applied=True)
+            return stored  # type: ignore[no-any-return]
         try:
             item = yield from read_item(self._runtime, self._scope.table_name, self._key, self._what)
         except DynamapError as error:
@@ -225,9 +226,16 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             raise OutcomeUnknown(msg, applied=True) from error
         return self._unread_result(call) if item is None else self._resolved_result(item, call)
 
-    def _known_result(self, call: Call, guard: Guard, moment: Moment) -> Any:
-        """The entity that the write stores; None where that is not known before it is sent."""
+    def _known_result(self, call: Call, guard: Guard, moment: Moment) -> Callable[[], Any]:
+        """What makes the entity that the write stores; it answers None where that is not known."""
+        # the item is taken now, since what it was made of may be changed later
+        known = self._known_item(call, guard, moment)
+        return lambda: None if known is None else self._scope.entity.decode(known, applied=True)
+
+    def _known_item(self, call: Call, guard: Guard, moment: Moment) -> Item | None:
+        """The item that the write stores; None where that is not known before it is sent."""
         del call, guard, moment
+        return None
 
     def _speaks_of_version(self, guard: Guard) -> bool:
         """Whether its failure is a VersionConflict: version 0 means that nothing is stored."""

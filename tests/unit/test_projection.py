@@ -33,7 +33,7 @@ from dynamap import (
     mapped,
 )
 from dynamap.codec import unwrapped
-from dynamap.model.entities import value_at
+from dynamap.model import value_at
 from dynamap.operations.partial import part_of
 from dynamap.operations.projection import Projection
 from dynamap.plan import Call
