@@ -162,14 +162,14 @@ def remove(
         msg = f"a mark is kept for as long as events may be late; got {keep_for}"
         raise ValueError(msg)
     forget_at = math.ceil(clock() + keep_for.total_seconds())
-    write = matches.upsert(match=match).set(F(LiveMatch.removed), True).set(F(LiveMatch.forget_at), forget_at)  # noqa: FBT003
-    return _apply(write, _REMOVED, stamp)
+    write = _write(matches, match).set(F(LiveMatch.removed), True)  # noqa: FBT003
+    return _apply(write.set(F(LiveMatch.forget_at), forget_at), _REMOVED, stamp)
 
 
 def restore(matches: Repository[Sync, LiveMatch], match: str, stamp: Stamp) -> Outcome:
     """Take back a removal that is older. The other groups stand as their own events left them."""
-    write = matches.upsert(match=match).set(F(LiveMatch.removed), False).remove(F(LiveMatch.forget_at))  # noqa: FBT003
-    return _apply(write, _REMOVED, stamp)
+    write = _write(matches, match).set(F(LiveMatch.removed), False)  # noqa: FBT003
+    return _apply(write.remove(F(LiveMatch.forget_at)), _REMOVED, stamp)
 
 
 def read(matches: Repository[Sync, LiveMatch], match: str) -> LiveMatch | None:
@@ -179,9 +179,9 @@ def read(matches: Repository[Sync, LiveMatch], match: str) -> LiveMatch | None:
 
 
 def replace(standings: Repository[Sync, Standing], standing: Standing) -> Outcome:
-    """Store the whole state of an event, unless a newer one is stored. Raises ValueError for one without an id."""
-    if not standing.event_id:
-        msg = "an event has an id: of two with one number, both without one, the second would be lost"
+    """Store the whole state of an event, unless a newer one is stored. Raises ValueError without a team or id."""
+    if not standing.team or not standing.event_id:
+        msg = "an event has a team and an id: all without them would be one"
         raise ValueError(msg)
     sequence, event = F(Standing.sequence), F(Standing.event_id)
     is_older = sequence.not_exists_or_lt(standing.sequence) | (
@@ -199,8 +199,11 @@ def _write(
     matches: Repository[Sync, LiveMatch],
     match: str,
     *,
-    must_exist: bool,
+    must_exist: bool = False,
 ) -> Update[Sync, LiveMatch] | Upsert[Sync, LiveMatch]:
+    if not match:
+        msg = "match is empty: all events without one would be of one match"
+        raise ValueError(msg)
     return matches.update(match=match) if must_exist else matches.upsert(match=match)
 
 

@@ -97,8 +97,10 @@ def transferred(recipe: ModuleType, store: Store[Any], amount: Any, target: str 
     return recipe.transfer(store, amount, source="a", target=target)
 
 
-def scored(recipe: ModuleType, store: Store[Any], home: Any, at: datetime = NOW, event_id: str = "e") -> Any:
-    return recipe.change_score(store.of(recipe.LiveMatch), "m", home, 0, recipe.Stamp(at, event_id))
+def scored(recipe: ModuleType, store: Store[Any], **options: Any) -> Any:
+    given = {"match": "m", "home": 1, "at": NOW, "event_id": "e", **options}
+    stamp = recipe.Stamp(given["at"], given["event_id"])
+    return recipe.change_score(store.of(recipe.LiveMatch), given["match"], given["home"], 0, stamp)
 
 
 def removed(recipe: ModuleType, store: Store[Any], keep_for: timedelta) -> Any:
@@ -198,9 +200,17 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         ValueError,
         "one account",
     ),
-    ("out_of_order", lambda recipe, store: scored(recipe, store, 1, event_id=""), ValueError, "an id"),
-    ("out_of_order", lambda recipe, store: scored(recipe, store, 1, at=NAIVE), ValueError, "a time with a zone"),
-    ("out_of_order", lambda recipe, store: scored(recipe, store, True), EncodeError, "got bool"),
+    ("out_of_order", lambda recipe, store: scored(recipe, store, event_id=""), ValueError, "an id"),
+    ("out_of_order", lambda recipe, store: scored(recipe, store, match=""), ValueError, "match is empty"),
+    (
+        "out_of_order",
+        lambda recipe, store: recipe.restore(store.of(recipe.LiveMatch), "", recipe.Stamp(NOW, "e")),
+        ValueError,
+        "match is empty",
+    ),
+    ("out_of_order", lambda recipe, store: replaced(recipe, store, team=""), ValueError, "a team and an id"),
+    ("out_of_order", lambda recipe, store: scored(recipe, store, at=NAIVE), ValueError, "a time with a zone"),
+    ("out_of_order", lambda recipe, store: scored(recipe, store, home=True), EncodeError, "got bool"),
     (
         "out_of_order",
         lambda recipe, store: removed(recipe, store, timedelta(0)),
@@ -213,7 +223,7 @@ CASES: list[tuple[str, Call, type[Exception], str]] = [
         ValueError,
         "late; got -1 day",
     ),
-    ("out_of_order", lambda recipe, store: replaced(recipe, store, event_id=""), ValueError, "an event has an id"),
+    ("out_of_order", lambda recipe, store: replaced(recipe, store, event_id=""), ValueError, "a team and an id"),
     ("out_of_order", lambda recipe, store: replaced(recipe, store, sequence=True), EncodeError, "got bool"),
     ("outbox", lambda recipe, store: recorded(recipe, store, ""), ValueError, "an event has a key"),
     ("outbox", lambda recipe, store: recorded(recipe, store, sequence=-1), ValueError, "from 0 on; got 'k', -1, 0"),
