@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 from collections.abc import Callable, Coroutine
@@ -198,6 +197,9 @@ def _wrap_sync(function: Callable[..., Any], policy: _Policy) -> Callable[..., A
 
 
 def _wrap_async(function: Any, policy: _Policy) -> Callable[..., Coroutine[Any, Any, Any]]:
+    # what is not asyncio does not wait for it to load
+    import asyncio  # noqa: PLC0415
+
     sleep = asyncio.sleep if policy.sleep is None else policy.sleep
 
     async def run(*args: Any, **kwargs: Any) -> Any:

@@ -14,8 +14,10 @@ from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import ParamSpec
 
-from dynamap import operations
-from dynamap.drivers import AsyncDriver, ClientOptions, Interceptor, SyncDriver
+from dynamap import drivers, operations
+from dynamap.drivers.clients import ClientOptions
+from dynamap.drivers.interceptor import Interceptor
+from dynamap.drivers.sync import SyncDriver
 from dynamap.errors import RequestError
 from dynamap.markers import Async, D, Sync, Write
 from dynamap.model import Table
@@ -297,7 +299,7 @@ class Store(Generic[D]):
         self.close()
 
     async def __aenter__(self: Store[Async]) -> Store[Async]:
-        if not isinstance(self._runtime.driver, AsyncDriver):
+        if not isinstance(self._runtime.driver, drivers.AsyncDriver):
             msg = "a store of connect() is entered with `with`"
             raise TypeError(msg)
         return self
@@ -373,7 +375,7 @@ def connect_async(
     can be used again, in any loop.
     """
     check_table(table)
-    driver = AsyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))
+    driver = drivers.AsyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))
     keys = cursor_keys(cursor_key, cursor_max_age)
     return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys))
 
@@ -402,7 +404,7 @@ def check_table(table: Table) -> None:
 
 
 def runtime_of(
-    driver: SyncDriver | AsyncDriver,
+    driver: SyncDriver | drivers.AsyncDriver,
     clock: Callable[[], float] | None,
     write_ids: Callable[[], str] | None,
     on_call: Callable[[CallInfo], object] | None,

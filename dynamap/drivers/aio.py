@@ -8,11 +8,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from dynamap.backoff import time_left
+from dynamap.drivers.aio_sources import AsyncSource
 from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import OurCall, describe
 from dynamap.drivers.interceptor import Interceptor, method_of
 from dynamap.drivers.lane import LaneRefused
-from dynamap.drivers.sources import AsyncSource
 from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reached, Reply, Sleep, Spawn, Ticket
 

@@ -10,7 +10,6 @@ What is of a kind unknown here takes the plain way: botocore goes on with the bo
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import os
@@ -370,6 +369,9 @@ class AsyncLane(Lane):
             steps.close()
 
     def _pause(self, seconds: float) -> Any:
+        # loaded already by whoever made the client
+        import asyncio  # noqa: PLC0415
+
         return asyncio.sleep(seconds)
 
 

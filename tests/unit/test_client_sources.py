@@ -10,8 +10,9 @@ from botocore import exceptions
 
 from dynamap import deadline
 from dynamap.drivers import ClientOptions, sources
+from dynamap.drivers.aio_sources import AsyncSource
 from dynamap.drivers.failures import DeadlineOver, OurCall, describe, within_deadline
-from dynamap.drivers.sources import AsyncSource, Source
+from dynamap.drivers.sources import Source
 from dynamap.plan import Reached
 from tests.fakes import FakeClient
 

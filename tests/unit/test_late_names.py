@@ -11,10 +11,10 @@ from types import ModuleType
 import pytest
 
 import dynamap
-from dynamap import codec, errors, operations
+from dynamap import codec, drivers, errors, operations
 from dynamap.late import exports
 
-PACKAGES = [dynamap, operations]
+PACKAGES = [dynamap, drivers, operations]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)

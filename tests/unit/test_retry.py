@@ -361,7 +361,7 @@ def test_a_coroutine_takes_a_plain_sleep_as_well() -> None:
     assert len(time.slept) == 2
 
 
-@pytest.mark.parametrize("name", ["dynamap.backoff.time.sleep", "dynamap.retry.asyncio.sleep"])
+@pytest.mark.parametrize("name", ["dynamap.backoff.time.sleep", "asyncio.sleep"])
 def test_the_usual_sleep_is_the_default(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
 
