@@ -8,30 +8,13 @@ from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import ParamSpec
 
+from dynamap import operations
 from dynamap.errors import KeyValueError, RequestError
 from dynamap.markers import D
 from dynamap.model import Entity
-from dynamap.operations import (
-    Check,
-    Delete,
-    DeleteMany,
-    Get,
-    GetMany,
-    Guard,
-    IndexView,
-    ItemKey,
-    Operation,
-    Put,
-    PutMany,
-    Query,
-    Scan,
-    Scope,
-    Update,
-    UpdateItem,
-    Upsert,
-    guard_of_version,
-)
-from dynamap.operations.targets import Target
+from dynamap.operations.base import Operation, Scope
+from dynamap.operations.get import Get
+from dynamap.operations.guards import Guard, guard_of_version
 
 __all__ = ["KeyedRepository", "Repository"]
 
@@ -53,69 +36,69 @@ class Repository(Generic[D, M]):
         bound = "".join(f", {name}={value!r}" for name, value in self._scope.bound.items())
         return f"Repository({self._scope.entity.cls.__qualname__} in {self._scope.table_name!r}{bound})"
 
-    def key(self, **key: object) -> ItemKey[M]:
+    def key(self, **key: object) -> operations.ItemKey[M]:
         """The key of one item, for operations on many. Raises KeyValueError."""
         values = self._scope.filled(key)
         self._scope.entity.key(values)
         # in their stored form, so that what names one item is one key
-        return ItemKey(self._scope.entity.cls, self._scope.entity.normalized(values))
+        return operations.ItemKey(self._scope.entity.cls, self._scope.entity.normalized(values))
 
     def get(self, **key: object) -> Get[D, M, None]:
         """Read one item by its key; the answer is None, or with `required()` an `ItemNotFound`, if there is none."""
         return Get(self._scope, self._scope.filled(key))
 
-    def put(self, item: M, /) -> Put[D, M]:
+    def put(self, item: M, /) -> operations.Put[D, M]:
         """Create an item, or replace the one under its key; guarded by its version, if it has one.
 
         Raises EncodeError for a value that cannot be stored, KeyValueError for one that its key cannot hold.
         """
         self._check_instance(item, "put")
-        return Put(self._scope, item)
+        return operations.Put(self._scope, item)
 
     @overload
-    def update(self, item: M, /) -> UpdateItem[D, M]: ...
+    def update(self, item: M, /) -> operations.UpdateItem[D, M]: ...
     @overload
-    def update(self, **key: object) -> Update[D, M]: ...
+    def update(self, **key: object) -> operations.Update[D, M]: ...
     def update(self, *args: Any, **key: Any) -> Any:
         """Change an item that exists: one that was read, guarded by its version if it has one, or by key."""
         item = self._instance(args, key, "update")
         if item is None:
             given = self._scope.filled(key)
-            keyed: Update[D, M] = Update(self._scope, self._scope.entity.key(given), given, None)
+            keyed: operations.Update[D, M] = operations.Update(self._scope, self._scope.entity.key(given), given, None)
             return keyed
         wire, values, guard = self._read(item, "update")
-        made: UpdateItem[D, M] = UpdateItem(self._scope, wire, values, guard, item)
+        made: operations.UpdateItem[D, M] = operations.UpdateItem(self._scope, wire, values, guard, item)
         return made
 
-    def upsert(self, **key: object) -> Upsert[D, M]:
+    def upsert(self, **key: object) -> operations.Upsert[D, M]:
         """Change an item, or create it where there is none; it must then be a complete entity."""
-        return Upsert(self._scope, self._scope.filled(key))
+        return operations.Upsert(self._scope, self._scope.filled(key))
 
     @overload
-    def delete(self, item: M, /) -> Delete[D, M]: ...
+    def delete(self, item: M, /) -> operations.Delete[D, M]: ...
     @overload
-    def delete(self, **key: object) -> Delete[D, M]: ...
+    def delete(self, **key: object) -> operations.Delete[D, M]: ...
     def delete(self, *args: Any, **key: Any) -> Any:
         """Delete an item: one that was read, guarded by its version if it has one, or by key; none there is fine."""
         item = self._instance(args, key, "delete")
         if item is None:
             given = self._scope.filled(key)
-            keyed: Delete[D, M] = Delete(self._scope, self._scope.entity.key(given), given, None)
+            keyed: operations.Delete[D, M] = operations.Delete(self._scope, self._scope.entity.key(given), given, None)
             return keyed
         wire, values, guard = self._read(item, "delete")
-        made: Delete[D, M] = Delete(self._scope, wire, values, guard)
+        made: operations.Delete[D, M] = operations.Delete(self._scope, wire, values, guard)
         return made
 
-    def check(self, **key: object) -> Check[D, M]:
+    def check(self, **key: object) -> operations.Check[D, M]:
         """A condition on an item that a transaction does not change; only `store.transact(...)` sends it."""
-        return Check(self._scope, self._scope.filled(key))
+        return operations.Check(self._scope, self._scope.filled(key))
 
-    def get_many(self, keys: Iterable[M | ItemKey[M] | Mapping[str, Any]], /) -> GetMany[D, M]:
+    def get_many(self, keys: Iterable[M | operations.ItemKey[M] | Mapping[str, Any]], /) -> operations.GetMany[D, M]:
         """Read any number of items, answered in the order of the keys, with None for those that are not there.
 
         Keys are `key(...)`, dicts of all key fields, or instances. Iterate it, or `send()` it for a list.
         """
-        return GetMany(self._scope, keys)
+        return operations.GetMany(self._scope, keys)
 
     def put_many(self, items: Iterable[M], /, *, unversioned: bool = False) -> Operation[D, None]:
         """Create or replace any number of items, without conditions.
@@ -123,17 +106,17 @@ class Repository(Generic[D, M]):
         Of a versioned type only if *unversioned* says so: UnguardedWrite otherwise. See `PutMany` for what happens to
         items with the same key, to mistakes on the way and to lost answers.
         """
-        return PutMany(self._scope, items, unversioned=unversioned)
+        return operations.PutMany(self._scope, items, unversioned=unversioned)
 
     def delete_many(
-        self, keys: Iterable[M | ItemKey[M] | Mapping[str, Any]], /, *, unversioned: bool = False
+        self, keys: Iterable[M | operations.ItemKey[M] | Mapping[str, Any]], /, *, unversioned: bool = False
     ) -> Operation[D, None]:
         """Delete any number of items, without conditions; those that are not there are fine.
 
         Keys are `key(...)`, dicts of all key fields, or instances. Of a versioned type only if *unversioned* says so:
         UnguardedWrite otherwise.
         """
-        return DeleteMany(self._scope, keys, unversioned=unversioned)
+        return operations.DeleteMany(self._scope, keys, unversioned=unversioned)
 
     def bind(self, **key: object) -> Repository[D, M]:
         """The same items, but only those with these key fields, which need not be given any more.
@@ -157,7 +140,7 @@ class Repository(Generic[D, M]):
             entity.key_value(name, value)
         return Repository(replace(scope, bound=scope.filled(key)))
 
-    def query(self, **leading: object) -> Query[D, M]:
+    def query(self, **leading: object) -> operations.Query[D, M]:
         """Read items of one partition, in the order of the sort key: `query(customer="c1")`.
 
         It takes all fields of the partition key, and the first ones of the sort key or none; fields that both have
@@ -167,18 +150,18 @@ class Repository(Generic[D, M]):
         Costs a read unit for each 4 KB that the keys select, whatever is left out afterwards, half of one if read
         eventually; a page is up to 1 MB, 128 units.
         """
-        return Query(self._scope, Target.table(self._scope.entity), leading)
+        return operations.Query(self._scope, operations.Target.table(self._scope.entity), leading)
 
-    def scan(self) -> Scan[D, M]:
+    def scan(self) -> operations.Scan[D, M]:
         """Read all items of the class, in no order; it reads, and costs, the whole table, whatever else is in it.
 
         RequestError of a repository that is bound to key fields.
         """
-        return Scan(self._scope, Target.table(self._scope.entity))
+        return operations.Scan(self._scope, operations.Target.table(self._scope.entity))
 
-    def index(self, name: str, /) -> IndexView[D, M]:
+    def index(self, name: str, /) -> operations.IndexView[D, M]:
         """The items as one index of the table has them. RequestError for one that the class does not map onto."""
-        return IndexView(self._scope, name)
+        return operations.IndexView(self._scope, name)
 
     def _instance(self, args: Sequence[Any], key: dict[str, Any], verb: str) -> M | None:
         if not args:
@@ -223,7 +206,7 @@ class KeyedRepository(Repository[D, M], Generic[D, M, K]):
     """A Repository whose key fields the checkers know, from `store.of(X, key=x_key)`."""
 
     # narrower on purpose: whoever holds it as a Repository gets the run-time check instead
-    def key(self, *args: K.args, **key: K.kwargs) -> ItemKey[M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def key(self, *args: K.args, **key: K.kwargs) -> operations.ItemKey[M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         """The key of one item, for operations on many. Raises KeyValueError."""
         self._refuse_positional(args, "key")
         return super().key(**key)
@@ -234,30 +217,30 @@ class KeyedRepository(Repository[D, M], Generic[D, M, K]):
         return Get(self._scope, dict(key))
 
     @overload  # type: ignore[override]
-    def update(self, item: M, /) -> UpdateItem[D, M]: ...
+    def update(self, item: M, /) -> operations.UpdateItem[D, M]: ...
     @overload
-    def update(self, *args: K.args, **key: K.kwargs) -> Update[D, M]: ...
+    def update(self, *args: K.args, **key: K.kwargs) -> operations.Update[D, M]: ...
     def update(self, *args: Any, **key: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Change an item that exists: of an item that was read, guarded by its version, or by key."""
         return super().update(*args, **key)
 
-    def upsert(self, *args: K.args, **key: K.kwargs) -> Upsert[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def upsert(self, *args: K.args, **key: K.kwargs) -> operations.Upsert[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         """Change an item, or create it where there is none."""
         self._refuse_positional(args, "upsert")
-        return Upsert(self._scope, dict(key))
+        return operations.Upsert(self._scope, dict(key))
 
     @overload  # type: ignore[override]
-    def delete(self, item: M, /) -> Delete[D, M]: ...
+    def delete(self, item: M, /) -> operations.Delete[D, M]: ...
     @overload
-    def delete(self, *args: K.args, **key: K.kwargs) -> Delete[D, M]: ...
+    def delete(self, *args: K.args, **key: K.kwargs) -> operations.Delete[D, M]: ...
     def delete(self, *args: Any, **key: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Delete an item: one that was read, guarded by its version, or by key."""
         return super().delete(*args, **key)
 
-    def check(self, *args: K.args, **key: K.kwargs) -> Check[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+    def check(self, *args: K.args, **key: K.kwargs) -> operations.Check[D, M]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         """A condition on an item that a transaction does not change."""
         self._refuse_positional(args, "check")
-        return Check(self._scope, dict(key))
+        return operations.Check(self._scope, dict(key))
 
     def _refuse_positional(self, args: tuple[Any, ...], verb: str) -> None:
         if args:
