@@ -72,6 +72,8 @@ def deposits(recipe: ModuleType, stage: Stage) -> StagedBench:
             assert times <= 1, f"O5: {amount} was stored, taken for a conflict, and made again"
             assert not conflict, f"O2: {amount} lost more than two runs against two others"
             assert times or not outcome.returned, f"O2: {amount} is not in {account.balance}"
+            known = not (outcome.returned or outcome.crashed or isinstance(outcome.error, OutcomeUnknown))
+            assert not (times and known), f"O2: {amount} is stored, and ended as {outcome.error!r}"
 
     return bench
 
