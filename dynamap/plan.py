@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, TypeAlias, TypeVar
 
+import msgspec
+
 __all__ = [
     "Call",
     "CallFailed",
@@ -32,8 +34,7 @@ Item: TypeAlias = "dict[str, dict[str, Any]]"
 Reply: TypeAlias = "dict[str, Any]"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, eq=False):
     """One request to the service; the reply is the dict that boto3's client answers.
 
     A driver that has the body of a success may make the reply with *decode*, which raises for one that it does not
@@ -42,18 +43,27 @@ class Call:
 
     operation: str
     params: dict[str, Any]
-    decode: Callable[[bytes], Reply] | None = field(default=None, compare=False, repr=False)
+    decode: Callable[[bytes], Reply] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both ask for the same, whatever reads the answer."""
+        if not isinstance(other, Call):
+            return NotImplemented
+        return (self.operation, self.params) == (other.operation, other.params)
+
+    __hash__ = None  # type: ignore[assignment]  # its parameters can change
+
+    def __repr__(self) -> str:
+        return f"Call(operation={self.operation!r}, params={self.params!r})"
 
 
-@dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(msgspec.Struct, frozen=True):
     """Wait this long; the reply is None."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Spawn:
+class Spawn(msgspec.Struct, frozen=True):
     """Run another plan beside this one; the reply is its ticket."""
 
     plan: Generator[Any, Any, Any]
@@ -65,15 +75,13 @@ class Ticket:
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
+class Join(msgspec.Struct, frozen=True):
     """Wait for the first of these to end; the reply is `(ticket, result)`, or its error is thrown."""
 
     tickets: tuple[Ticket, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Emit:
+class Emit(msgspec.Struct, frozen=True):
     """Hand these items to whoever iterates; the reply is None."""
 
     items: Sequence[Any]

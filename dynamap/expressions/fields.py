@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator, Sized
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -121,8 +120,8 @@ def _references(part: object) -> Iterator[Field[Any]]:
         for each in cast("tuple[object, ...]", part):
             yield from _references(each)
     elif isinstance(part, _NODES):
-        for field in dataclasses.fields(part):
-            yield from _references(getattr(part, field.name))
+        for name in part.__struct_fields__:
+            yield from _references(getattr(part, name))
 
 
 class KeyCondition(Condition):

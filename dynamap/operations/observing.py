@@ -10,10 +10,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from dynamap.plan import Call, CallFailed, Plan, Reached, Reply, Sleep, Spawn
 
