@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
 from datetime import timedelta
 from time import monotonic
 from types import TracebackType
 from typing import Final
+
+import msgspec
 
 __all__ = [
     "FIRST_SUCCESS",
@@ -45,8 +46,7 @@ _LAST_DOUBLING: Final = 1000
 _ends: ContextVar[float | None] = ContextVar("dynamap_deadline", default=None)
 
 
-@dataclass(frozen=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True):
     """What stands in for the machine: its monotonic clock in seconds, `random.random`, and `time.sleep`."""
 
     monotonic: Callable[[], float]

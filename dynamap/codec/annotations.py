@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from dynamap.errors import ModelError
 
 __all__ = ["Attribute", "EpochMillis", "EpochSeconds", "Extras", "Normalize"]
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(msgspec.Struct, frozen=True):
     """How a field is stored.
 
     `name` is the attribute's name in DynamoDB, `aliases` are older names that are still read, in this order.
@@ -34,26 +34,22 @@ class Attribute:
             raise ModelError(msg)
 
 
-@dataclass(frozen=True)
-class EpochSeconds:
+class EpochSeconds(msgspec.Struct, frozen=True):
     """Stored as a Number of whole seconds since 1970, rounded up; on a datetime, an int or a float.
 
     This is what DynamoDB's TTL takes. An int or float so large that it must be milliseconds is an EncodeError.
     """
 
 
-@dataclass(frozen=True)
-class EpochMillis:
+class EpochMillis(msgspec.Struct, frozen=True):
     """Stored as a Number of whole milliseconds since 1970, rounded up; on a datetime, an int or a float."""
 
 
-@dataclass(frozen=True)
-class Normalize:
+class Normalize(msgspec.Struct, frozen=True):
     """Applies `function` to the value wherever it is written or looked up: stored values, keys and conditions alike."""
 
     function: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
-class Extras:
+class Extras(msgspec.Struct, frozen=True):
     """On a `dict[str, Any]` field: keeps the attributes that the class does not know, and writes them back."""
