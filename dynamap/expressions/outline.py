@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dynamap.codec import SetOf, Wire, size_at_most, unwrapped
+from dynamap.codec import FieldShape, SetOf, Wire, size_at_most, unwrapped
+from dynamap.codec.generated import interpreted
+from dynamap.codec.generated.encoders import value_encoders
 from dynamap.expressions.compiler import MOST_IN, MOST_PLACEHOLDER_BYTES, Compiler, is_nothing, is_operand, order
 from dynamap.expressions.fields import Condition, Field, OrElse, Size, Sum
 from dynamap.expressions.nodes import (
@@ -39,6 +41,8 @@ from dynamap.model import Entity, Resolved
 
 __all__ = ["Outline", "Unusual"]
 
+_PLACES = "places"
+_MOST_PLACES = 1000
 _KEPT = "expressions"
 _MOST_KEPT = 256
 """The outlines that are kept for one class in one table; with one more all are forgotten."""
@@ -56,6 +60,20 @@ class _Compiled(NamedTuple):
     placeholders: tuple[str, ...]
     taken: int
     """The bytes of the names and of their placeholders."""
+
+
+class _Place:
+    """What a field reference names; the same object for the same field, so that it is its own name in outlines.
+
+    *encoders* are those of a whole field.
+    """
+
+    __slots__ = ("encoders", "name", "resolved")
+
+    def __init__(self, resolved: Resolved, name: Hashable, field: FieldShape | None = None) -> None:
+        self.resolved = resolved
+        self.name: Hashable = self if field is not None else name
+        self.encoders = None if field is None or interpreted() else value_encoders(field)
 
 
 class Outline(UpdateCompiler):
@@ -104,12 +122,12 @@ class Outline(UpdateCompiler):
 
     # ---- values
 
-    def guarded(self, kind: int, wires: Sequence[Wire], *, expires: bool) -> None:
+    def guarded(self, kind: Hashable, wires: Sequence[Wire], *, expires: bool) -> None:
         """A generated condition with its values; with *expires* it speaks of the time at which items expire."""
         self._steps += ("guard", kind, expires)
         self.wires += wires
 
-    def kept_up(self, kind: int, wires: Sequence[Wire]) -> None:
+    def kept_up(self, kind: Hashable, wires: Sequence[Wire]) -> None:
         """What an update under this kind of guard writes beside its changes: a version, an id."""
         self._steps += ("bookkeeping", kind, len(wires))
         self.wires += wires
@@ -129,10 +147,30 @@ class Outline(UpdateCompiler):
             raise Unusual
         return path
 
-    def _field(self, reference: Any) -> tuple[type, tuple[str | int, ...]]:
-        if not isinstance(reference, Field):
+    def _place(self, field: Any) -> _Place:
+        if not isinstance(field, Field):
             raise Unusual
-        return reference.owner, self._plain(reference.path)
+        path = field.path
+        if len(path) != 1 or type(path[0]) is not str:
+            return _Place(self.resolve(field), (field.owner, self._plain(path)))
+        places: dict[tuple[type, str], _Place] = self._entity.derived.setdefault(_PLACES, {})
+        found = places.get((field.owner, path[0]))
+        if found is None:
+            resolved = self.resolve(field)
+            found = _Place(resolved, None, self._entity.shape.by_name[resolved.field])
+            if len(places) >= _MOST_PLACES:
+                places.clear()
+            places[field.owner, path[0]] = found
+        return found
+
+    def _stored_at(self, place: _Place, value: object) -> Wire | None:
+        """What `stored` gives."""
+        if place.encoders is None:
+            return self.stored(value, place.resolved)
+        wire = place.encoders.attribute(value)
+        if wire is not None:
+            self._entity.check_key(str(place.resolved.attributes[0]), wire)
+        return wire
 
     # ---- actions
 
@@ -142,34 +180,32 @@ class Outline(UpdateCompiler):
             self._action(action)
 
     def _action(self, action: Action) -> None:
-        reference: Any = action.field
-        field = self._field(reference)
-        if isinstance(action, Remove):
-            self._steps += (Remove, *field)
-            return
-        resolved = self.resolve(reference)
+        place = self._place(action.field)
+        resolved = place.resolved
         if isinstance(action, Set):
-            self._set(action, field, resolved)
+            self._set(action, place)
+        elif isinstance(action, Remove):
+            self._steps += (Remove, place.name)
         elif isinstance(action, SetIfMissing):
-            wire = self.stored(action.value, resolved)
+            wire = self._stored_at(place, action.value)
             if wire is None:
                 raise Unusual
-            self._steps += (SetIfMissing, *field)
+            self._steps += (SetIfMissing, place.name)
             self.wires.append(wire)
         elif isinstance(action, Append):
-            self._steps += (Append, *field, action.in_front)
+            self._steps += (Append, place.name, action.in_front)
             self.wires += (self._start(resolved, NO_ITEMS), self._items(action, resolved))
         else:
-            self._counted(action, field, resolved)
+            self._counted(action, place)
 
-    def _set(self, action: Set, field: tuple[type, tuple[str | int, ...]], resolved: Resolved) -> None:
+    def _set(self, action: Set, place: _Place) -> None:
         value: Any = action.value
         if isinstance(value, Value):
-            self._steps += ("computed", *field)
-            self._right(value, resolved)
+            self._steps += ("computed", place.name)
+            self._right(value, place.resolved)
             return
-        wire = self.stored(value, resolved)
-        self._steps += (Set, *field, wire is None)
+        wire = self._stored_at(place, value)
+        self._steps += (Set, place.name, wire is None)
         if wire is not None:
             self.wires.append(wire)
 
@@ -180,26 +216,27 @@ class Outline(UpdateCompiler):
             self._right(value.left, resolved)
             self._right(value.right, resolved)
         elif isinstance(value, OrElse):
-            reference: object = value.field
-            self._steps += (OrElse, *self._field(reference))
-            self._right(value.default, self.resolve(reference))
+            place = self._place(value.field)
+            self._steps += (OrElse, place.name)
+            self._right(value.default, place.resolved)
         elif is_operand(value):
-            self._steps += (Field, *self._field(value))
+            self._steps += (Field, self._place(value).name)
         else:
             self._steps.append("value")
             self.wires.append(self._encode_with(resolved.shape, self._number_like(value, resolved), resolved))
 
-    def _counted(self, action: Add | Discard, field: tuple[type, tuple[str | int, ...]], resolved: Resolved) -> None:
+    def _counted(self, action: Add | Discard, place: _Place) -> None:
+        resolved = place.resolved
         shape = unwrapped(resolved.shape)
         if isinstance(shape, SetOf):
-            self._steps += ("elements", isinstance(action, Add), *field)
+            self._steps += ("elements", isinstance(action, Add), place.name)
             self.wires.append(self._elements(action, shape, resolved))
             return
         if isinstance(action, Discard):
             raise Unusual
         amount, start = self._amount(action, resolved), self._start(resolved, ZERO)
         begins = start == ZERO and not self._field_aliases(resolved)
-        self._steps += (Add, *field, begins)
+        self._steps += (Add, place.name, begins)
         self.wires += (amount,) if begins else (start, amount)
 
     # ---- conditions
@@ -214,8 +251,7 @@ class Outline(UpdateCompiler):
         kind: type = type(node)
         if isinstance(node, Compare):
             self._steps += (kind, node.operator)
-            self._compared(node.left)
-            self._compared_with(node.right, node.left)
+            self._compared_with(node.right, node.left, self._compared(node.left))
         elif isinstance(node, (And, Or)):
             self._steps += (kind, len(node.parts))
             for part in node.parts:
@@ -237,28 +273,33 @@ class Outline(UpdateCompiler):
         else:
             self._part_of(node)
 
-    def _compared(self, operand: object) -> None:
+    def _compared(self, operand: object) -> _Place | None:
+        """What is compared; answers the place of a field, None of the size of one."""
         if isinstance(operand, Size):
-            self._steps += (Size, *self._field(operand.field))
-        else:
-            self._steps += (Field, *self._field(operand))
+            self._steps += (Size, self._place(operand.field).name)
+            return None
+        place = self._place(operand)
+        self._steps.append(place.name)
+        return place
 
-    def _compared_with(self, value: object, beside: object) -> Wire | None:
+    def _compared_with(self, value: object, beside: object, place: _Place | None) -> Wire | None:
         """A field, or a plain value, which is answered as it is stored."""
         if is_operand(value):
+            self._steps.append(Field)
             self._compared(value)
             return None
         if is_nothing(value):
             raise Unusual
-        wire = self._operand_value(beside, value)
+        encoders = None if place is None else place.encoders
+        wire = self._operand_value(beside, value) if encoders is None else encoders.value(value)
         self._steps.append("value")
         self.wires.append(wire)
         return wire
 
     def _between_bounds(self, node: Between) -> None:
         self._steps.append(Between)
-        self._compared(node.operand)
-        low, high = (self._compared_with(bound, node.operand) for bound in (node.low, node.high))
+        place = self._compared(node.operand)
+        low, high = (self._compared_with(bound, node.operand, place) for bound in (node.low, node.high))
         if low is not None and high is not None and (low.keys() != high.keys() or order(low) > order(high)):
             raise Unusual
 
@@ -267,9 +308,9 @@ class Outline(UpdateCompiler):
         if not 1 < count <= MOST_IN:
             raise Unusual
         self._steps += (Membership, count)
-        self._compared(node.operand)
+        place = self._compared(node.operand)
         for candidate in node.candidates:
-            self._compared_with(candidate, node.operand)
+            self._compared_with(candidate, node.operand, place)
 
     def _part_of(self, node: BeginsWith | Contains) -> None:
         kind: type = type(node)

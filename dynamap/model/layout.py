@@ -45,6 +45,11 @@ class Layout:
         return (self.partition,) if self.sort is None else (self.partition, self.sort)
 
     @cached_property
+    def text_keys(self) -> tuple[str, ...] | None:
+        """The names of the key attributes, if they all hold text."""
+        return tuple(key.name for key in self.keys) if all(key.wire_type == "S" for key in self.keys) else None
+
+    @cached_property
     def bookkeeping(self) -> frozenset[str]:
         """The attributes that dynamap writes beside the fields, unless a field is stored there itself."""
         names = [*(key.name for key in self.keys), self.discriminator, self.write_id]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dynamap.codec import item_size, size_at_most
+from dynamap.codec import MOST_ITEM_BYTES, item_size, size_at_most
 from dynamap.errors import LimitExceeded, RequestError
 from dynamap.markers import Write
 from dynamap.model import Entity
@@ -111,12 +111,18 @@ def check_actions(actions: Sequence[Action]) -> None:
             )
             raise RequestError(msg)
         seen[identity] = (position, action)
-    if sum(map(_most, actions)) <= MOST_BYTES:
+    if sum(map(_at_most, actions)) <= MOST_BYTES or sum(map(_most, actions)) <= MOST_BYTES:
         return
     size = sum(map(_size, actions))
     if size > MOST_BYTES:
         msg = f"the items of this transaction have {size:,} bytes; DynamoDB takes {MOST_BYTES:,}: make several of it"
         raise LimitExceeded(msg)
+
+
+def _at_most(action: Action) -> int:
+    """No less than the size of an action, without a look at its item: that was checked when it was made."""
+    values = action.params.get("ExpressionAttributeValues")
+    return MOST_ITEM_BYTES if values is None else MOST_ITEM_BYTES + size_at_most(values)
 
 
 def _most(action: Action) -> int:

@@ -201,8 +201,15 @@ def check_model(scope: Scope[M], given: object) -> M:
 
 def identity_of(scope: Scope[Any], item: Mapping[str, Mapping[str, Any]]) -> tuple[Any, ...]:
     """What two keys of one item share, from its key or the whole of it; numbers by value, as the service compares."""
+    layout = scope.entity.layout
+    if layout.text_keys is not None:
+        try:
+            return tuple([item[name]["S"] for name in layout.text_keys])
+        except KeyError:
+            # a server may answer anything
+            pass
     identity: list[Any] = []
-    for key in scope.entity.layout.keys:
+    for key in layout.keys:
         for kind, value in item[key.name].items():
             identity.append(Decimal(value) if kind == "N" else value)
     return tuple(identity)

@@ -116,7 +116,7 @@ class Conditioned(Builder):
         depends = now is not None and bool(self._conditions) and not guard.excludes_expired
         if depends or entity.layout.replicated is True:
             raise Unusual
-        outline.guarded(guard.kind.value, guard.wires(now), expires=now is not None)
+        outline.guarded(guard.kind, guard.wires(now), expires=now is not None)
         outline.conditions(self._conditions)
 
     def _condition_params(self, compiler: Compiler, guard: Guard, now: int | None) -> dict[str, Any]:

@@ -36,6 +36,9 @@ class GuardKind(Enum):
     EXPIRED = auto()
     """Something is stored that has expired."""
 
+    # the members are compared by identity; that of Enum is a function in Python
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:

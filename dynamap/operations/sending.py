@@ -187,7 +187,12 @@ def _bounded(runtime: Runtime, seconds: float) -> Sleep:
 
 
 class _Attempts:
-    """The attempts of one sending: how many, what they took from the bucket, and whether an answer was lost."""
+    """The attempts of one sending: how many, what they took from the bucket, and whether an answer was lost.
+
+    *lost* is the last attempt that may have been applied.
+    """
+
+    __slots__ = ("_count", "_done", "_last", "_refreshed", "_runtime", "_taken", "_what", "lost")
 
     def __init__(self, runtime: Runtime, what: object, done: str, lost: CallFailed | None = None) -> None:
         self._runtime = runtime
@@ -198,7 +203,6 @@ class _Attempts:
         self._refreshed = False
         self._last: CallFailed | None = None
         self.lost = lost
-        """The last attempt that may have been applied."""
 
     def begin(self) -> None:
         """Count one more. Raises DeadlineExceeded or OutcomeUnknown when the time is over."""

@@ -52,7 +52,7 @@ class _ExistingSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
         touched = self._scope.entity.index_fields
         if not self._actions or self._given or (touched and any(_first(each) in touched for each in self._actions)):
             raise Unusual
-        outline.kept_up(guard.kind.value, bookkeeping)
+        outline.kept_up(guard.kind, bookkeeping)
         outline.actions(self._actions)
 
 
@@ -129,7 +129,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
             raise Unusual
         for path, wire in self._difference:
             outline.assigned(path, wire)
-        outline.kept_up(guard.kind.value, bookkeeping)
+        outline.kept_up(guard.kind, bookkeeping)
 
     def _assumptions(self) -> Mapping[str, Any]:
         if _is_as_read(self._scope.entity, self._read, self._version_guard):

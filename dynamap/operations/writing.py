@@ -109,17 +109,22 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
 
     def _send(self, lost: CallFailed | None = None) -> Plan[tuple[R_co] | Settled]:
         """The result, or the refusal; *lost* is an attempt before that may have been applied."""
-        return (yield from self._send_under(self._guard(), self._runtime.moment(), lost))
+        return self._send_under(self._guard(), self._runtime.moment(), lost)
 
     def _send_under(self, guard: Guard, moment: Moment, lost: CallFailed | None = None) -> Plan[tuple[R_co] | Settled]:
         call = self._request(moment, guard)
         answer = yield from self._attempt(guard, moment, call, lost)
+        if answer.reply is not None:
+            return (self._result(answer.reply, answer.calls[-1] if answer.calls else call, moment),)
         return (yield from self._conclude(guard, moment, call, answer))
 
     def _attempt(self, guard: Guard, moment: Moment, call: Call, lost: CallFailed | None = None) -> Plan[Answer]:
-        if self._repeat != "exactly_once":
-            repeats, again = self._repeats(guard), self._restarts(guard, moment)
-            return (yield from write(self._runtime, call, self._named, repeats, lost, again))
+        if self._repeat == "exactly_once":
+            return self._attempt_once(guard, moment)
+        repeats, again = self._repeats(guard), self._restarts(guard, moment)
+        return write(self._runtime, call, self._named, repeats, lost, again)
+
+    def _attempt_once(self, guard: Guard, moment: Moment) -> Plan[Answer]:
         request = self._transaction(moment, guard)
         sent = transact(self._runtime, request, self._what, self._runtime.elapsed())
         canceled = yield from needing(Capability.EXACTLY_ONCE, self._runtime, self._what, sent)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dynamap.codec import ClassShape
 from dynamap.codec.generated import compiled
+from dynamap.codec.generated.encoders import value_encoders
 from dynamap.errors import EncodeError
 from tests.class_strategies import Made, classes
 from tests.comparing import IGNORE, check_reading, outcome
@@ -65,3 +66,19 @@ def test_wrong_values_are_refused_with_the_same_words(made: Made, data: st.DataO
         )
         expected = outcome(lambda: shape.encode_item(instance, ignore=IGNORE))
         assert outcome(lambda: code.encode_item(instance, IGNORE)) == expected
+
+
+@pytest.mark.deep
+@settings(max_examples=how_many(quick=60, deep=5_000))
+@given(classes(), st.data())
+def test_values_are_written_by_themselves_as_the_interpreter_does(made: Made, data: st.DataObject) -> None:
+    shape = shape_of_class(made.cls)
+    instance = data.draw(made.instances)
+    for field in shape.fields:
+        encoders, path = value_encoders(field), (field.name,)
+        wrong = data.draw(st.sampled_from(WRONG))
+        for value in (getattr(instance, field.name), None, wrong, [wrong], {"k": wrong}):
+            expected = outcome(lambda: field.shape.encode_attribute(value, path))  # noqa: B023
+            assert outcome(lambda: encoders.attribute(value)) == expected  # noqa: B023
+            expected = outcome(lambda: field.shape.encode(value, path))  # noqa: B023
+            assert outcome(lambda: encoders.value(value)) == expected  # noqa: B023

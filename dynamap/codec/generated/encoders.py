@@ -10,6 +10,7 @@ from uuid import UUID
 
 from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
+from dynamap.codec.failures import Wire
 from dynamap.codec.generated import values
 from dynamap.codec.generated.singles import SetCode, set_code, single_code
 from dynamap.codec.generated.source import MOST_NESTED, Block, Module, plain_name
@@ -17,7 +18,7 @@ from dynamap.codec.scalars import Boolean
 from dynamap.codec.shapes import MAXIMUM_DEPTH, Shape
 from dynamap.codec.wrappers import Normalized, OptionalShape, Reference
 
-__all__ = ["item_encoder"]
+__all__ = ["ValueEncoders", "item_encoder", "value_encoders"]
 
 _NULL = '{"NULL": True}'
 _NAMESPACE: dict[str, Any] = {
@@ -77,6 +78,18 @@ def item_encoder(shape: ClassShape) -> Callable[..., Any]:
     return _Encoder(Module(**_NAMESPACE)).item(shape)
 
 
+class ValueEncoders(NamedTuple):
+    """What `encode_attribute` and `encode` of a field's shape give and raise."""
+
+    attribute: Callable[[Any], Wire | None]
+    value: Callable[[Any], Wire]
+
+
+def value_encoders(field: FieldShape) -> ValueEncoders:
+    """Generate the functions that write a field's value by itself."""
+    return _Encoder(Module(**_NAMESPACE)).values(field)
+
+
 class _Encoder:
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -106,6 +119,24 @@ class _Encoder:
         block.add(f"return {own}.encode_item(instance, (), ignore)")
         self._module.add(block)
         return self._module.compile(f"dynamap encoder of {shape.kind}", "encode_item")
+
+    def values(self, field: FieldShape) -> ValueEncoders:
+        own, path = self._module.constant(field.shape, "shape"), repr((field.name,))
+        attribute = Block("def encode_attribute(value)")
+        with attribute.inside("try"):
+            attribute.add("item = {}")
+            self._attribute(attribute, field.attribute, field.shape, "value")
+            attribute.add(f"return item.get({field.attribute!r})")
+        value = Block("def encode(value)")
+        with value.inside("try"):
+            value.add(f"return {self._value(field.shape, 'value', _Depth(1), 0)}")
+        for block, name in ((attribute, "encode_attribute"), (value, "encode")):
+            with block.inside("except Exception"):
+                block.add("pass")
+            block.add(f"return {own}.{name}(value, {path})")
+            self._module.add(block)
+        made = self._module.compile(f"dynamap encoder of {field.shape.kind}", "encode_attribute")
+        return ValueEncoders(made, made.__globals__["encode"])
 
     def _take(self, block: Block, field: FieldShape) -> str:
         variable = self._module.fresh("v")
