@@ -8,7 +8,7 @@ compiler refuses: it says why.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from dynamap.codec import FieldShape, SetOf, Wire, size_at_most, unwrapped
 from dynamap.codec.generated import interpreted
@@ -147,9 +147,10 @@ class Outline(UpdateCompiler):
             raise Unusual
         return path
 
-    def _place(self, field: Any) -> _Place:
-        if not isinstance(field, Field):
+    def _place(self, reference: object) -> _Place:
+        if not isinstance(reference, Field):
             raise Unusual
+        field = cast("Field[Any]", reference)
         path = field.path
         if len(path) != 1 or type(path[0]) is not str:
             return _Place(self.resolve(field), (field.owner, self._plain(path)))
