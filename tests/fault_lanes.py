@@ -325,7 +325,10 @@ class Lanes:
         self._closers: list[Callable[[], object]] = []
 
     def get(self, backend: Backend, mode: Mode, *, client: str = "made", read_timeout: float = 20.0) -> Lane:
-        """Over a client that dynamap makes, or over one that was passed in, in this retry mode of botocore's."""
+        """Over a client that dynamap makes, or over one that was passed in, in this retry mode of botocore's.
+
+        "once" is one that never retries.
+        """
         key = (backend.name, mode.name, client, str(read_timeout))
         if key not in self._lanes:
             self._lanes[key] = self._make(backend, mode, client, read_timeout)
@@ -349,7 +352,7 @@ class Lanes:
                 return store
             options: dict[str, Any] = {
                 "read_timeout": read_timeout,
-                "retries": {"mode": client, "max_attempts": 4},
+                "retries": {"total_max_attempts": 1} if client == "once" else {"mode": client, "max_attempts": 4},
             }
             if mode.is_async:
                 return impatient(connect_async(table, client=mode.wait(mode.open_client(url, **options))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import OurCall, describe
 from dynamap.drivers.interceptor import Interceptor, method_of
 from dynamap.drivers.lane import LaneRefused
+from dynamap.drivers.waiting import in_seconds
 from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reached, Reply, Sleep, Spawn, Ticket
 
@@ -150,34 +150,10 @@ async def _in_time(answer: Awaitable[R]) -> R:
     if left is None:
         return await answer
     try:
-        if sys.version_info < (3, 11):
-            return await _timed(answer, left)
-        async with asyncio.timeout(left):
-            return await answer
+        return await in_seconds(answer, left)
     except asyncio.TimeoutError as error:
         msg = "the deadline ended before the answer came"
         raise _OverTime(msg) from error
-
-
-async def _timed(answer: Awaitable[R], seconds: float) -> R:
-    """What `asyncio.timeout` does, which is new in 3.11: `asyncio.wait_for` swallows a cancellation at times."""
-    task = asyncio.current_task()
-    over: list[bool] = []
-
-    def end() -> None:
-        over.append(True)
-        if task is not None:
-            task.cancel()
-
-    timer = asyncio.get_running_loop().call_later(seconds, end)
-    try:
-        return await answer
-    except asyncio.CancelledError as error:
-        if not over:
-            raise
-        raise asyncio.TimeoutError from error
-    finally:
-        timer.cancel()
 
 
 class _Tasks:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -107,7 +109,10 @@ async def _open(options: ClientOptions) -> _Opened:
         raise ImportError(msg) from error
     session = sessions.get_session()
     import_module("dynamap.drivers.models_loader").load_models_quickly(session)
-    arguments = client_arguments(options, session, config.AioConfig)
+    make = config.AioConfig
+    if options.lane and "http_session_cls" in inspect.signature(make).parameters:
+        make = partial(make, http_session_cls=import_module("dynamap.drivers.aio_transport").Session)
+    arguments = client_arguments(options, session, make)
     if placeholders_for(options, session) and await session.get_credentials() is None:
         arguments |= PLACEHOLDERS
     async with AsyncExitStack() as resources:

@@ -136,7 +136,7 @@ def _translates_values(events: Any) -> bool:
     return "dynamodb-attr-value-input" in getattr(emitter, "_unique_id_handlers", ())
 
 
-def client_arguments(options: ClientOptions, session: Any, config: type[Any]) -> dict[str, Any]:
+def client_arguments(options: ClientOptions, session: Any, config: Callable[..., Any]) -> dict[str, Any]:
     """The arguments of `session.create_client` but for the credentials. Raises RequestError without a region."""
     region = options.region_name or session.get_config_variable("region")
     if region is None and options.is_local:

@@ -15,6 +15,7 @@ from dynamap.plan import CallFailed, Reached, Reply
 __all__ = [
     "DamagedReply",
     "DeadlineOver",
+    "NeverConnected",
     "OurCall",
     "check_reply",
     "describe",
@@ -56,6 +57,10 @@ _ours: ContextVar[OurCall | None] = ContextVar("dynamap_call", default=None)
 
 class DamagedReply(Exception):
     """A 2xx reply whose body does not fit its length, its checksum, or JSON."""
+
+
+class NeverConnected(Exception):
+    """A connection of our own was not made: no byte of a request was sent."""
 
 
 class DeadlineOver(Exception):
@@ -221,4 +226,4 @@ def _never_connected(error: Exception) -> bool:
 
 def _is_connect_error(inner: object) -> bool:
     names = {base.__name__ for base in type(inner).__mro__}
-    return bool(names & _CONNECTING)
+    return isinstance(inner, NeverConnected) or bool(names & _CONNECTING)

@@ -10,13 +10,13 @@ What is of a kind unknown here takes the plain way: botocore goes on with the bo
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import time
 from collections.abc import Callable, Generator
 from copy import copy
 from dataclasses import dataclass, field
+from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -31,6 +31,7 @@ __all__ = ["AsyncLane", "Lane", "LaneRefused", "SyncLane", "lane_of"]
 Steps = Generator[Any, Any, Any]
 """Yields what a client gives, an answer or one that is still to be awaited, and is sent the answer."""
 
+_REPLACED = ("botocore.endpoint", "botocore.httpsession")
 _KEY, _SIGNATURE = "dynamap_passage", "dynamap_signature"
 _FIRST_NO_SUCCESS = 300
 _CONTENT_TYPE = "application/x-amz-json-1.0"
@@ -176,6 +177,10 @@ class Lane:
     def _pause(self, seconds: float) -> Any:
         raise NotImplementedError
 
+    def _for_session(self, prepared: Any) -> Any:
+        """The request in the form that the client's own connections are quickest with."""
+        return prepared
+
     # ---- what botocore's endpoint does, one attempt
 
     def _steps(self, attempt: _Attempt) -> Steps:
@@ -186,18 +191,19 @@ class Lane:
             raise
 
     def _attempt(self, attempt: _Attempt) -> Steps:
-        emit, name, model = self._events.emit, attempt.name, attempt.model
+        emit, endpoint, name, model = self._events.emit, self._endpoint, attempt.name, attempt.model
         request = yield from self._signed(attempt)
         if request is None:
             return None
-        prepared = _prepared(request) or self._endpoint.prepare_request(request)
+        prepared = _prepared(request) if _is_botocores(endpoint.prepare_request) else None
+        prepared = prepared or endpoint.prepare_request(request)
         http = error = response = parsed = None
         try:
             http = _first((yield emit(f"before-send.{name}", request=prepared)))
-            if http is None and self.transport is not None:
+            if http is None and self.transport is not None and _is_botocores(endpoint.http_session.send):
                 http = yield self.transport.send(prepared)
             if http is None:
-                http = yield self._endpoint.http_session.send(_lean(prepared))
+                http = yield endpoint.http_session.send(self._for_session(prepared))
         except Exception as raised:  # noqa: BLE001 - needs-retry is told, and raises it
             error = raised
         if http is not None:
@@ -219,7 +225,7 @@ class Lane:
         responses = yield emit(
             f"needs-retry.{name}",
             response=answer,
-            endpoint=self._endpoint,
+            endpoint=endpoint,
             operation=model,
             attempts=1,
             caught_exception=error,
@@ -341,6 +347,12 @@ class SyncLane(Lane):
     def _pause(self, seconds: float) -> Any:
         time.sleep(seconds)
 
+    def _for_session(self, prepared: Any) -> Any:
+        # urllib3 copies and searches the headers, which a dict is best at
+        lean = copy(prepared)
+        lean.headers = dict(prepared.headers.items())
+        return lean
+
 
 class AsyncLane(Lane):
     """The handlers of one aiobotocore client."""
@@ -362,7 +374,7 @@ class AsyncLane(Lane):
                     return stop.value
                 answer = error = None
                 try:
-                    answer = await step if inspect.isawaitable(step) else step
+                    answer = await step if hasattr(step, "__await__") else step
                 except Exception as raised:  # noqa: BLE001 - the steps decide; cancellation passes through
                     error = raised
         finally:
@@ -407,6 +419,14 @@ def _invocation() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
+def _is_botocores(method: Any) -> bool:
+    """Whether nobody has put a function of theirs in the place of this method, as tracing does."""
+    # a wrapper may look like what it wraps, but for its type
+    if type(method) is not MethodType or type(method.__func__) is not FunctionType:
+        return False
+    return method.__func__.__globals__.get("__name__") in _REPLACED
+
+
 def _prepared(request: Any) -> Any:
     """What botocore prepares of a request that is of the usual kind; None of another."""
     # loaded with the first client
@@ -426,13 +446,6 @@ def _prepared(request: Any) -> Any:
     # older ones have none
     prepared.context = request.context
     return prepared
-
-
-def _lean(prepared: Any) -> Any:
-    """The request with headers in a dict, which connections copy and search faster."""
-    lean = copy(prepared)
-    lean.headers = dict(prepared.headers.items())
-    return lean
 
 
 def _is_known(auth: object) -> bool:

@@ -59,17 +59,17 @@ class Headers(MutableMapping[str, Any]):
         return isinstance(name, str) and name.lower() in self._values
 
     def __repr__(self) -> str:
-        return f"Headers({dict(self.pairs())!r})"
+        return f"Headers({dict(self.items())!r})"
 
     def get(self, name: str, default: Any = None) -> Any:
         return self._values.get(name.lower(), default)
 
     def copy(self) -> Headers:
-        return Headers(self.pairs())
+        return Headers(self.items())
 
-    def pairs(self) -> Iterator[tuple[str, Any]]:
-        """What `items` gives, sooner."""
-        return zip(self._names.values(), self._values.values(), strict=True)
+    def items(self) -> Any:
+        """The pairs, sooner than a mapping gives them."""
+        return dict(zip(self._names.values(), self._values.values(), strict=True)).items()
 
     def by_lowered_name(self) -> dict[str, Any]:
         """A dict by the names in lower case."""

@@ -18,6 +18,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 _UNSIGNED = {"expect", "transfer-encoding", "user-agent", "x-amzn-trace-id"}
 # with one of these there is more to do than is done here
 _MEANINGFUL = {"authorization", "date", "host", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token"}
+_DATE, _TOKEN = "x-amz-date", "x-amz-security-token"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -42,34 +43,26 @@ class Signer:
 
         *credentials* are frozen ones: they have `access_key`, `secret_key`, and a `token` or None.
         """
-        host = _host(url)
-        if host is None:
-            return None
         moment = self._now()
-        added = [("X-Amz-Date", moment)]
-        if credentials.token:
-            added.append(("X-Amz-Security-Token", credentials.token))
-        signed: dict[str, str] = {"host": host}
-        for name, value in given:
-            lowered = name.lower()
-            if lowered in _MEANINGFUL or lowered in signed:
-                return None
-            if lowered not in _UNSIGNED:
-                signed[lowered] = " ".join(value.split())
-        for name, value in added:
-            signed[name.lower()] = " ".join(value.split())
-        names = sorted(signed)
-        lines = "\n".join(f"{name}:{signed[name]}" for name in names)
-        list_of_names = ";".join(names)
-        request = f"POST\n/\n\n{lines}\n\n{list_of_names}\n{hashlib.sha256(body).hexdigest()}"
+        token = credentials.token
+        canonical = _canonical(tuple(given), url, with_token=bool(token))
+        if canonical is None:
+            return None
+        before, middle, after, names = canonical
+        dated = f"{before}x-amz-date:{moment}{middle}"
+        lines = f"{dated}\nx-amz-security-token:{' '.join(token.split())}{after}" if token else f"{dated}{after}"
+        request = f"POST\n/\n\n{lines}\n\n{names}\n{hashlib.sha256(body).hexdigest()}"
         day = moment[:8]
         scope = f"{day}/{region}/{service}/aws4_request"
         text = f"{_ALGORITHM}\n{moment}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
         key = self._key_of(credentials.secret_key, day, region, service)
         signature = hmac.digest(key, text.encode(), "sha256").hex()
-        credential = f"{credentials.access_key}/{scope}"
-        parts = f"Credential={credential}, SignedHeaders={list_of_names}, Signature={signature}"
-        return [*added, ("Authorization", f"{_ALGORITHM} {parts}")]
+        parts = f"Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+        added = [("X-Amz-Date", moment)]
+        if token:
+            added.append(("X-Amz-Security-Token", token))
+        added.append(("Authorization", f"{_ALGORITHM} {parts}"))
+        return added
 
     def _now(self) -> str:
         second = int(time.time())
@@ -91,7 +84,27 @@ class Signer:
         return key
 
 
+# the headers of one operation are the same from call to call
 @lru_cache(maxsize=64)
+def _canonical(given: tuple[tuple[str, str], ...], url: str, *, with_token: bool) -> tuple[str, str, str, str] | None:
+    """The lines before the date, between it and the token, and behind that, and all names; None for another kind."""
+    host = _host(url)
+    if host is None:
+        return None
+    signed = {"host": host}
+    for name, value in given:
+        lowered = name.lower()
+        if lowered in _MEANINGFUL or lowered in signed:
+            return None
+        if lowered not in _UNSIGNED:
+            signed[lowered] = " ".join(value.split())
+    names = sorted([*signed, _DATE, _TOKEN] if with_token else [*signed, _DATE])
+    before = "".join(f"{name}:{signed[name]}\n" for name in names if name < _DATE)
+    middle = "".join(f"\n{name}:{signed[name]}" for name in names if _DATE < name < _TOKEN)
+    after = "".join(f"\n{name}:{signed[name]}" for name in names if name > _TOKEN)
+    return before, middle, after, ";".join(names)
+
+
 def _host(url: str) -> str | None:
     """The header `Host` of a request to this URL; None for one with a path or a query."""
     parts = urlsplit(url)

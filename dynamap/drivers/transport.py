@@ -11,6 +11,7 @@ import ssl
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,10 +23,22 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util.connection import is_connection_dropped
 
-from dynamap.drivers.messages import Answer, Headers, Reader, request_bytes
+from dynamap.drivers.failures import NeverConnected
+from dynamap.drivers.messages import Answer, Reader, request_bytes
 
-__all__ = ["Response", "Settings", "Transport", "transport_of"]
+__all__ = [
+    "NotSecured",
+    "Origin",
+    "Settings",
+    "Transport",
+    "is_usual",
+    "origin_of",
+    "time_to_read",
+    "translated",
+    "transport_of",
+]
 
+_PORTS = {"http": 80, "https": 443}
 _RECEIVED_AT_ONCE = 1 << 16
 
 
@@ -73,6 +86,10 @@ def transport_of(client: Any, session: Any) -> Transport | None:
     )
 
 
+class NotSecured(NeverConnected):
+    """There was a connection, and no agreement on TLS."""
+
+
 class Response:
     """An answer in the form of botocore's `AWSResponse`."""
 
@@ -100,15 +117,15 @@ class Transport:
 
     def send(self, request: Any) -> Response | None:
         """The answer to a prepared request; None, and nothing is sent, where it is not of the usual kind."""
-        pool = self._pool(request.url) if _is_usual(request) else None
+        pool = self._pool(request.url) if is_usual(request) else None
         if pool is None:
             return None
         connection = None
         try:
-            data = request_bytes(pool.host_header, request.headers.pairs(), request.body)
+            data = request_bytes(pool.origin.host_header, request.headers.items(), request.body)
             connection = pool.take() or pool.open()
             wire = connection.sock
-            wire.settimeout(_time_to_read(request, self._settings.read_timeout))
+            wire.settimeout(time_to_read(request, self._settings.read_timeout))
             # an answer may have come before the connection was closed
             with suppress(BrokenPipeError, ConnectionResetError):
                 wire.sendall(data)
@@ -118,7 +135,7 @@ class Transport:
                 connection.close()
             if not isinstance(error, Exception):
                 raise
-            raise _translated(error, request) from error
+            raise translated(error, request) from error
         if answer.reusable:
             pool.put(connection)
         else:
@@ -136,36 +153,51 @@ class Transport:
         try:
             return self._pools[url]
         except KeyError:
-            pool = self._pools[url] = _pool_for(url, self._settings)
+            origin = origin_of(url)
+            pool = self._pools[url] = None if origin is None else _Pool(self._settings, origin)
             return pool
 
 
-def _is_usual(request: Any) -> bool:
+def is_usual(request: Any) -> bool:
+    """Whether a prepared request is a body with a length, which is sent as it is."""
     headers, body = request.headers, request.body
     return (
-        type(headers) is Headers
+        request.method == "POST"
         and type(body) is bytes
         and headers.get("Content-Length") == str(len(body))
         and "Transfer-Encoding" not in headers
+        and "Host" not in headers
+        and "Accept-Encoding" not in headers
     )
 
 
-def _pool_for(url: str, settings: Settings) -> _Pool | None:
+@dataclass(frozen=True)
+class Origin:
+    """Where a connection leads to."""
+
+    scheme: str
+    host: str
+    port: int
+    host_header: str
+
+
+@lru_cache(maxsize=256)
+def origin_of(url: str) -> Origin | None:
+    """Where a request to the root of a host goes; None for a URL that says more."""
     parts = urlsplit(url)
-    usual = parts.scheme in ("http", "https") and parts.hostname and parts.path in ("", "/") and not parts.query
-    if not usual or parts.username:
+    if parts.scheme not in _PORTS or not parts.hostname or parts.path not in ("", "/") or parts.query or parts.username:
         return None
-    return _Pool(settings, parts.scheme, parts.hostname or "", parts.port)
+    host, usual = parts.hostname, _PORTS[parts.scheme]
+    port = parts.port or usual
+    bracketed = f"[{host}]" if ":" in host else host
+    return Origin(parts.scheme, host, port, bracketed if port == usual else f"{bracketed}:{port}")
 
 
 class _Pool:
     """The idle connections to one host; the one that was used last comes first."""
 
-    def __init__(self, settings: Settings, scheme: str, host: str, port: int | None) -> None:
-        self._settings, self._scheme, self._host, self._port = settings, scheme, host, port
-        bracketed = f"[{host}]" if ":" in host else host
-        usual = port is None or port == {"http": 80, "https": 443}[scheme]
-        self.host_header = bracketed if usual else f"{bracketed}:{port}"
+    def __init__(self, settings: Settings, origin: Origin) -> None:
+        self.origin, self._settings = origin, settings
         self._idle: deque[Any] = deque()
         self._tls: ssl.SSLContext | None = None
         self._closed = False
@@ -187,17 +219,19 @@ class _Pool:
             "socket_options": list(self._settings.socket_options),
         }
         connection: Any
-        if self._scheme == "http":
-            connection = HTTPConnection(self._host, self._port, **options)
+        if self.origin.scheme == "http":
+            connection = HTTPConnection(self.origin.host, self.origin.port, **options)
         else:
             if self._tls is None:
                 self._tls = self._settings.tls()
-            connection = HTTPSConnection(self._host, self._port, ssl_context=self._tls, **options)
+            connection = HTTPSConnection(self.origin.host, self.origin.port, ssl_context=self._tls, **options)
         try:
             connection.connect()
-        except BaseException:
+        except BaseException as error:
             connection.close()
-            raise
+            if isinstance(error, (NewConnectionError, ConnectTimeoutError)) or not isinstance(error, Exception):
+                raise
+            raise NotSecured(str(error)) from error
         return connection
 
     def put(self, connection: Any) -> None:
@@ -213,7 +247,8 @@ class _Pool:
             self._idle.pop().close()
 
 
-def _time_to_read(request: Any, usual: float) -> float:
+def time_to_read(request: Any, usual: float) -> float:
+    """The seconds that may pass without a word of the answer."""
     # as botocore looks for it; older ones have no context
     context: Any = getattr(request, "context", None)
     wanted: float | None = None if context is None else context.get("read_timeout")
@@ -229,12 +264,12 @@ def _received(wire: socket.socket) -> Answer:
             return answer
 
 
-def _translated(error: Exception, request: Any) -> Exception:
-    """What botocore's session raises for this error of a socket or of urllib3."""
+def translated(error: Exception, request: Any) -> Exception:
+    """What botocore's session raises for this error of a connection."""
     made: Exception
-    if isinstance(error, ssl.SSLError):
+    if isinstance(error, (NotSecured, ssl.SSLError)):
         made = raised.SSLError(endpoint_url=request.url, error=error)
-    elif isinstance(error, NewConnectionError):
+    elif isinstance(error, (NewConnectionError, NeverConnected)):
         made = raised.EndpointConnectionError(endpoint_url=request.url, error=error)
     elif isinstance(error, ConnectTimeoutError):
         made = raised.ConnectTimeoutError(endpoint_url=request.url, error=error)

@@ -40,11 +40,20 @@ def test_a_client_that_retries_sends_our_writes_as_one_does_that_never_retries(
     names = ["add", *KINDS][: how_many(quick=1, deep=len(KINDS) + 1)]
     cases = [(KINDS[name], {1: FAULTS[fault]}) for name in names]
     for reused in (True, False)[: how_many(quick=1, deep=2)]:
-        reference = lanes.get(backend, mode).tell_in_turn(cases, reused=reused)
+        reference = lanes.get(backend, mode, client="once").tell_in_turn(cases, reused=reused)
         for retry_mode in RETRY_MODES:
             told = lanes.get(backend, mode, client=retry_mode).tell_in_turn(cases, reused=reused)
             assert all(each.agrees for each in told), retry_mode
             assert list(map(str, told)) == list(map(str, reference)), retry_mode
+
+
+@pytest.mark.parametrize("fault", ["head cut", "body cut", "short length"])
+def test_a_passed_client_tells_of_half_an_answer_what_its_connections_do(
+    lanes: Lanes, backend: Backend, mode: Mode, fault: str
+) -> None:
+    """urllib3 hands out the part that came, with its status 200, and aiohttp gives an error instead."""
+    told = lanes.get(backend, mode, client="once").tell_in_turn([(KINDS["add"], {1: FAULTS[fault]})])
+    assert list(map(str, told)) == ["?1/1" if mode.is_async else "!1/1"]
 
 
 @pytest.mark.parametrize("retry_mode", RETRY_MODES)

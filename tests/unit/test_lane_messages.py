@@ -213,6 +213,6 @@ def test_headers_are_found_by_any_case_and_keep_their_own() -> None:
     copied = headers.copy()
     del headers["DATE"]
     assert (len(headers), headers.get("date"), headers.get("date", "?")) == (1, None, "?")
-    assert dict(copied.pairs()) == {"X-Amz-Crc32": "2745614147", "date": "tomorrow"}
+    assert dict(copied.items()) == {"X-Amz-Crc32": "2745614147", "date": "tomorrow"}
     assert copied.by_lowered_name() == {"x-amz-crc32": "2745614147", "date": "tomorrow"}
     assert repr(copied) == "Headers({'X-Amz-Crc32': '2745614147', 'date': 'tomorrow'})"
