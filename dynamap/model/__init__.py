@@ -8,7 +8,7 @@ from dynamap.model.keys import Key, KeyPart
 from dynamap.model.layout import Layout
 from dynamap.model.names import camel_case
 from dynamap.model.places import Resolved, value_at, wire_at
-from dynamap.model.stored import UNREAD, StoredItem, StoredItems, whole_items
+from dynamap.model.stored import UNREAD, StoredItem, StoredItems, joint_struct, whole_items
 from dynamap.model.table import Table
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "camel_case",
     "entity",
     "evolve",
+    "joint_struct",
     "mapped",
     "value_at",
     "whole_items",

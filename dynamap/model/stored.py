@@ -14,16 +14,18 @@ import msgspec
 
 from dynamap.codec import ClassShape, Wire
 from dynamap.codec.generated import compiled, item_from_json
+from dynamap.codec.generated.structs import field_of
 from dynamap.codec.generated.values import from_json
 from dynamap.model.layout import Layout
 
-__all__ = ["UNREAD", "StoredItem", "StoredItems", "whole_items"]
+__all__ = ["UNREAD", "StoredItem", "StoredItems", "joint_struct", "whole_items"]
 
 UNREAD: Final = object()
 """Stands for an instance where none was made."""
 
 _ORIGIN = "dynamap.origin"
-"""What a struct calls its origin in JSON; what an attribute of this name holds is overwritten."""
+_READER = "dynamap.reader"
+"""What structs call in JSON what is no attribute; what attributes of these names hold is overwritten."""
 
 
 class _Text(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -57,6 +59,7 @@ class StoredItem:
 
     origin: tuple[Callable[[int], dict[str, Wire]], int]
     reader: StoredItems
+    """Reads the items of the class that it is one of."""
     kept: dict[str, str]
     """The struct's field for each attribute that it has beside those of the class, or that holds a single value."""
 
@@ -130,7 +133,7 @@ class StoredItems:
         fields = self._compiled.raw_fields
         self.struct: Any = None
         self._type_field: str | None = None
-        if fields is None or _ORIGIN in fields:
+        if fields is None or _ORIGIN in fields or _READER in fields:
             return
         self._version_field = None if version is None else fields[version]
         types: dict[str, Any] = {key.name: _KEYS[key.wire_type] for key in layout.keys}
@@ -138,8 +141,9 @@ class StoredItems:
             types.setdefault(layout.discriminator, _Text)
         if ttl is not None:
             types.setdefault(ttl, dict[str, Any])
-        extra = {name: f"k{number}" for number, name in enumerate(types) if name not in fields}
+        extra = {name: field_of(name) for name in types if name not in fields}
         self._keys = [({**fields, **extra}[key.name], key.wire_type) for key in layout.keys]
+        self._plain_keys = all(tag != "N" for _, tag in self._keys)
         if layout.discriminator is not None:
             self._type_field = extra[layout.discriminator]
         self.struct = msgspec.defstruct(
@@ -156,10 +160,11 @@ class StoredItems:
 
     def identity(self, item: StoredItem) -> tuple[Any, ...]:
         """The contents of its key; numbers by value, as the service compares."""
-        return tuple(
-            Decimal(content) if tag == "N" else content
-            for tag, content in ((tag, getattr(getattr(item, field), tag)) for field, tag in self._keys)
-        )
+        contents = [getattr(getattr(item, field), tag) for field, tag in self._keys]
+        if self._plain_keys:
+            return tuple(contents)
+        tags = (tag for _, tag in self._keys)
+        return tuple(Decimal(each) if tag == "N" else each for tag, each in zip(tags, contents, strict=True))
 
     def claims(self, item: StoredItem) -> bool:
         """Whether an item says that it is one of the class; None among the names stands for saying nothing."""
@@ -170,8 +175,10 @@ class StoredItems:
 
     def read(self, item: StoredItem) -> Any:
         """The instance that an item is; UNREAD where it is to be looked at as a dict, which says what is wrong."""
-        if not self.claims(item):
-            return UNREAD
+        if self._type_field is not None:
+            said = getattr(item, self._type_field)
+            if (None if said is msgspec.UNSET else said.S) not in self._names:
+                return UNREAD
         if self._version_field is not None:
             wire = getattr(item, self._version_field)
             # without a version, or with 0, it is read as -1; and others are no versions
@@ -183,6 +190,54 @@ class StoredItems:
             return self._compiled.decode_struct(item, known)
         except Exception:  # noqa: BLE001 - the dict will tell, in the words of the interpreter
             return UNREAD
+
+
+def joint_struct(several: Sequence[StoredItems]) -> Any:
+    """A struct type for items of any of these classes, whose *reader* is to be set when it is known.
+
+    None where one of them has none, or where they read an attribute in different ways.
+    """
+    fields: dict[str, tuple[str, Any]] = {}
+    kept: dict[str, str] = {}
+    for items in several:
+        if items.struct is None:
+            return None
+        kept |= items.struct.kept
+        for field in msgspec.structs.fields(items.struct):
+            if field.encode_name == _ORIGIN:
+                continue
+            known, kind = fields.setdefault(field.encode_name, (field.name, field.type))
+            if known != field.name or not _are_alike(kind, field.type):
+                return None
+    return msgspec.defstruct(
+        "JointItem",
+        [
+            *((name, kind, msgspec.UNSET) for name, kind in fields.values()),
+            ("origin", Any, None),
+            ("reader", Any, None),
+        ],
+        bases=(StoredItem,),
+        rename={**{name: attribute for attribute, (name, _) in fields.items()}, "origin": _ORIGIN, "reader": _READER},
+        namespace={"kept": kept},
+        gc=False,
+    )
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether two types are the same but for the structs in them, which have the same fields."""
+    if one == other:
+        return True
+    parts, others = getattr(one, "__args__", ()), getattr(other, "__args__", ())
+    if parts and len(parts) == len(others) and getattr(one, "__origin__", None) is getattr(other, "__origin__", None):
+        return all(map(_are_alike, parts, others))
+    if not all(isinstance(each, type) and issubclass(each, msgspec.Struct) for each in (one, other)):
+        return False
+    fields, of_other = msgspec.structs.fields(one), msgspec.structs.fields(other)
+    return len(fields) == len(of_other) and all(
+        (field.name, field.encode_name, field.default) == (its.name, its.encode_name, its.default)
+        and _are_alike(field.type, its.type)
+        for field, its in zip(fields, of_other, strict=True)
+    )
 
 
 def _single(fields: Mapping[str, str], struct: Any) -> dict[str, str]:

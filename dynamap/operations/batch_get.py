@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from dynamap.errors import BatchIncomplete, DynamapError, ItemDecodeError, RequestError, ServiceError
 from dynamap.markers import D
-from dynamap.model import StoredItem
+from dynamap.model import UNREAD, StoredItem
 from dynamap.operations.base import Moment, Operation, Scope
 from dynamap.operations.batches import (
     MOST_PLACES,
@@ -224,8 +224,11 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
             raise self._incomplete(places, reader, chunk.error) from chunk.error
 
     def _answer(self, slot: _Slot, now: int | None) -> M | None:
-        item = unexpired(self._scope.entity, slot.item, now)
-        return None if item is None else self._scope.entity.decode(item)
+        entity = self._scope.entity
+        item = unexpired(entity, slot.item, now)
+        if isinstance(item, StoredItem) and (read := item.reader.read(item)) is not UNREAD:
+            return read
+        return None if item is None else entity.decode(item)
 
     def _incomplete(self, places: Sequence[_Slot], reader: _Reader, error: DynamapError) -> BatchIncomplete:
         left = tuple(ItemKey(self._scope.entity.cls, slot.values) for slot in places)

@@ -6,14 +6,16 @@ that was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import msgspec
 
 from dynamap.codec.generated import item_from_json
-from dynamap.model import Entity, StoredItems, whole_items
+from dynamap.codec.generated.structs import field_of
+from dynamap.model import Entity, StoredItems, joint_struct, whole_items
 from dynamap.plan import Item, Reply
 
 __all__ = ["batch_decoder", "item_decoder", "joint_page_decoder", "page_decoder"]
@@ -133,20 +135,41 @@ def _joint_page_decoder(entities: Sequence[Entity[Any]], _: StoredItems) -> Deco
     if discriminator is None:
         msg = "nothing tells the classes apart"
         raise ValueError(msg)
-    readers: dict[str, Callable[[Any], Any]] = {}
-    for entity in entities:
-        decode = msgspec.json.Decoder(_struct(entity.stored_items)).decode
-        readers |= dict.fromkeys((entity.name, *entity.aliases), decode)
+    several = [entity.stored_items for entity in entities]
+    readers = {
+        name: items for entity, items in zip(entities, several, strict=True) for name in (entity.name, *entity.aliases)
+    }
+    struct = joint_struct(several)
+    if struct is None:
+        return _sorting_decoder(discriminator, readers)
+    reply = msgspec.defstruct("JointPage", [("Items", _list_of(struct))], bases=(_Page,), kw_only=True)
+    decode = msgspec.json.Decoder(reply).decode
+    type_of = attrgetter(f"{field_of(discriminator)}.S")
+
+    def made(body: bytes) -> Reply:
+        found: Any = decode(body)
+        at = whole_items(body, lambda whole: whole["Items"])
+        for position, item in enumerate(found.Items):
+            item.origin = (at, position)
+            item.reader = readers[type_of(item)]
+        return _page(found, found.Items)
+
+    return made
+
+
+def _sorting_decoder(discriminator: str, readers: Mapping[str, StoredItems]) -> Decode:
+    """Looks at each item's type first: one struct does not do for classes that store an attribute in different ways."""
+    decoders = {name: msgspec.json.Decoder(_struct(items)).decode for name, items in readers.items()}
     head = msgspec.defstruct("Head", [("type", _Type)], rename={"type": discriminator}, gc=False)
     decode_head = msgspec.json.Decoder(head).decode
-    reply = msgspec.defstruct("JointPage", [("Items", list[msgspec.Raw])], bases=(_Page,), kw_only=True)
+    reply = msgspec.defstruct("SortedPage", [("Items", list[msgspec.Raw])], bases=(_Page,), kw_only=True)
     decode_page = msgspec.json.Decoder(reply).decode
 
     def made(body: bytes) -> Reply:
         found: Any = decode_page(body)
         raws = found.Items
         heads: list[Any] = list(map(decode_head, raws))
-        items: list[Any] = [readers[head.type.S](raw) for head, raw in zip(heads, raws, strict=True)]
+        items: list[Any] = [decoders[head.type.S](raw) for head, raw in zip(heads, raws, strict=True)]
         _place(items, lambda position: item_from_json(msgspec.json.decode(raws[position])))
         return _page(found, items)
 

@@ -89,7 +89,7 @@ def test_struct_types_leave_unknown_attributes_out_and_take_odd_names() -> None:
         customer: Annotated[str, Attribute("customer-id", aliases=("a b",))]
 
     code = fresh(Dashed)
-    assert code.raw_fields == {"customer-id": "a0", "a b": "a1"}
+    assert code.raw_fields == {"customer-id": "x_637573746f6d65722d6964", "a b": "x_612062"}
     for body in (b'{"customer-id":{"S":"x"},"more":{"X":5}}', b'{"a b":{"S":"x"},"b":[]}'):
         assert code.decode_struct(msgspec.json.decode(body, type=code.raw_type)) == Dashed("x")
 

@@ -19,7 +19,7 @@ from dynamap.codec.generated.singles import set_tag, single_tag, without_normali
 from dynamap.codec.shapes import NULL, Shape
 from dynamap.codec.wrappers import OptionalShape
 
-__all__ = ["Structs"]
+__all__ = ["Structs", "field_of"]
 
 _CONTENT: dict[str, type] = {"S": str, "N": str, "B": bytes, "BOOL": bool}
 
@@ -35,6 +35,12 @@ def _wire_struct(fields: Iterable[tuple[str, Any]]) -> Any:
         optional = [(tag, kind | msgspec.UnsetType, msgspec.UNSET) for tag, kind in given]
         return msgspec.defstruct("Wire", optional, gc=False, forbid_unknown_fields=True)
     return msgspec.defstruct("Wire", given, gc=False, forbid_unknown_fields=True)
+
+
+def field_of(attribute: str) -> str:
+    """What a struct calls the field for an attribute: always the same, so that structs of several classes agree."""
+    plain = attribute.isascii() and attribute.isidentifier()
+    return f"a_{attribute}" if plain else f"x_{attribute.encode('utf-8', 'surrogatepass').hex()}"
 
 
 def _fits_json(name: str) -> bool:
@@ -60,7 +66,7 @@ class Structs:
         """The field of the class's struct for each attribute and each older name of one."""
         if id(shape) not in self._fields:
             names = [name for field in shape.fields if field.stored for name in field.read_from]
-            self._fields[id(shape)] = {name: f"a{number}" for number, name in enumerate(names)}
+            self._fields[id(shape)] = {name: field_of(name) for name in names}
         return self._fields[id(shape)]
 
     def struct(self, shape: ClassShape) -> Any:
