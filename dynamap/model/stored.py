@@ -94,6 +94,10 @@ class StoredItem:
     def __iter__(self) -> Iterator[str]:
         return iter(self.whole())
 
+    def __bool__(self) -> bool:
+        # it has a key at least
+        return True
+
     def __len__(self) -> int:
         return len(self.whole())
 

@@ -186,6 +186,15 @@ def test_bookkeeping_that_others_wrote(change: dict[str, Any]) -> None:
     check_item(one, {name: wire for name, wire in item.items() if wire is not None})
 
 
+def test_reading_an_item_makes_no_dict_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = entity_of(TABLE, Versioned)
+    body = body_of({"Item": one.encode(Versioned("1", version=3, expires=2_000_000_000))})
+    monkeypatch.setattr(StoredItem, "whole", None)
+    get = store_of(TABLE).of(Versioned).get(id="1")
+    found = drive(get._plan(), answer=lambda call: call.decode(body) if call.decode else None)
+    assert found.outcome == Versioned("1", version=3, expires=2_000_000_000)
+
+
 def test_a_reply_without_an_item() -> None:
     one = entity_of(TABLE, Versioned)
     assert item_decoder(one)(b"{}") == {}
