@@ -8,7 +8,7 @@ compiler refuses: it says why.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from dynamap.codec import FieldShape, SetOf, Wire, size_at_most, unwrapped
 from dynamap.codec.generated import interpreted
@@ -148,20 +148,20 @@ class Outline(UpdateCompiler):
         return path
 
     def _place(self, reference: object) -> _Place:
+        given = reference  # before the checkers make it a Field of something unknown
         if not isinstance(reference, Field):
             raise Unusual
-        field = cast("Field[Any]", reference)
-        path = field.path
+        owner, path = reference.owner, reference.path
         if len(path) != 1 or type(path[0]) is not str:
-            return _Place(self.resolve(field), (field.owner, self._plain(path)))
+            return _Place(self.resolve(given), (owner, self._plain(path)))
         places: dict[tuple[type, str], _Place] = self._entity.derived.setdefault(_PLACES, {})
-        found = places.get((field.owner, path[0]))
+        found = places.get((owner, path[0]))
         if found is None:
-            resolved = self.resolve(field)
+            resolved = self.resolve(given)
             found = _Place(resolved, None, self._entity.shape.by_name[resolved.field])
             if len(places) >= _MOST_PLACES:
                 places.clear()
-            places[field.owner, path[0]] = found
+            places[owner, path[0]] = found
         return found
 
     def _stored_at(self, place: _Place, value: object) -> Wire | None:
