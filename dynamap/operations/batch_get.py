@@ -196,6 +196,10 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
                 slot = waiting.get(item.reader.identity(item) if read else identity_of(self._scope, item))
                 if slot is not None:
                     slot.item = item
+        if not unprocessed:
+            for slot in waiting.values():
+                slot.answered = True
+            return {}
         left = {identity_of(self._scope, key) for wanted in unprocessed.values() for key in wanted["Keys"]}
         if not left <= waiting.keys():
             # it left out what was not asked for: then only what it brought is known

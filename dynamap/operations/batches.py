@@ -168,7 +168,9 @@ def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
     """The key fields and the key that something stands for. Raises RequestError or KeyValueError."""
     entity = scope.entity
     untyped: Any = given
-    if isinstance(given, ItemKey):
+    if type(untyped) is dict:
+        values = scope.filled(untyped)
+    elif isinstance(given, ItemKey):
         if untyped.entity is not entity.cls:
             msg = f"this is a key of {untyped.entity.__qualname__}, not of {entity.cls.__qualname__}"
             raise RequestError(msg)
