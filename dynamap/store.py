@@ -40,7 +40,7 @@ T6 = TypeVar("T6")
 T7 = TypeVar("T7")
 T8 = TypeVar("T8")
 
-_LANE_BY_DEFAULT = "0"
+_LANE_BY_DEFAULT = "1"
 
 
 class Store(Generic[D]):
@@ -343,9 +343,9 @@ def connect(
     a new one in front, and leave the old one out when its cursors are no longer in use. A cursor older than
     *cursor_max_age*, in seconds, is refused. Needs the extra `cursors`.
 
-    With *lane*, calls on items take a shorter way through the client: its events and its connections are used as ever,
-    and its slow parts are not, which check and write parameters, sign, and read answers. By default the environment
-    decides, where `DYNAMAP_LANE=1` switches it on. `store.explain_client()` says which way the calls take.
+    Calls on items take a shorter way through the client, the lane: its events are used as ever, and its slow parts are
+    not, which check and write parameters, sign, and read answers. `lane=False` switches it off, as does
+    `DYNAMAP_LANE=0` in the environment. `store.explain_client()` says which way the calls take.
     """
     check_table(table)
     driver = SyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))
@@ -389,7 +389,7 @@ def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> 
 
 
 def _wants_lane(*, lane: bool | None) -> bool:
-    return os.environ.get("DYNAMAP_LANE", _LANE_BY_DEFAULT) == "1" if lane is None else lane
+    return os.environ.get("DYNAMAP_LANE", _LANE_BY_DEFAULT) != "0" if lane is None else lane
 
 
 def check_table(table: Table) -> None:

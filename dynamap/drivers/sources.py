@@ -95,7 +95,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no forks
 def explain_client(client: Any, *, lane: bool) -> str:
     """Which way the calls take through a client, if there is one, and why."""
     if not lane:
-        return "plain: the lane is switched off; connect(lane=True) or DYNAMAP_LANE=1 switches it on"
+        return "plain: the lane is switched off, by connect(lane=False) or DYNAMAP_LANE=0"
     if client is None:
         return "plain: there is no client yet, the first call makes it"
     found = lane_of(client)

@@ -81,6 +81,7 @@ def test_a_store_without_the_lane_goes_plain_over_a_client_that_has_one(mode: st
 @pytest.mark.parametrize(
     ("value", "lane", "expected"),
     [
+        (None, None, "plain: there is no client yet"),
         ("1", None, "plain: there is no client yet"),
         ("0", None, "plain: the lane is switched off"),
         ("0", True, "plain: there is no client yet"),
@@ -88,9 +89,11 @@ def test_a_store_without_the_lane_goes_plain_over_a_client_that_has_one(mode: st
     ],
 )
 def test_the_environment_decides_unless_the_program_does(
-    monkeypatch: pytest.MonkeyPatch, value: str, lane: bool | None, expected: str
+    monkeypatch: pytest.MonkeyPatch, value: str | None, lane: bool | None, expected: str
 ) -> None:
-    monkeypatch.setenv("DYNAMAP_LANE", value)
+    monkeypatch.delenv("DYNAMAP_LANE", raising=False)
+    if value is not None:
+        monkeypatch.setenv("DYNAMAP_LANE", value)
     for make in (connect, connect_async):
         assert make(Table("pages", [Page]), lane=lane).explain_client().startswith(expected)
 
