@@ -30,8 +30,7 @@ class _Files(JSONFileLoader):
                 continue
             try:
                 return _decode(unpacked(content))
-            except (ValueError, OSError):
-                # botocore's own way to read it, or to say what is wrong
+            except Exception:  # noqa: BLE001 - botocore's own way reads it, or says what is wrong
                 return super().load_file(file_path)
         return None
 
