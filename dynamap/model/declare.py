@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_origin
 from weakref import WeakKeyDictionary
 
 import attrs
+import msgspec
+from msgspec.structs import replace
 from typing_extensions import dataclass_transform
 
 from dynamap.codec import declares_fields, field_names, generic_model, has_fields, remember_names
@@ -22,8 +23,7 @@ C = TypeVar("C", bound=type)
 M = TypeVar("M")
 
 
-@dataclass(frozen=True)
-class Declaration:
+class Declaration(msgspec.Struct, frozen=True):
     """What a class decorator was told."""
 
     name: str | None

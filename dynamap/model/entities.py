@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar
+
+from msgspec.structs import replace
 
 from dynamap.codec import ClassShape, DecodeFailure, FieldShape, Shape, Wire, format_path, unwrapped
 from dynamap.codec.generated import compiled

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
 
 from dynamap.errors import ModelError
 from dynamap.model.keys import Key, KeyPart, as_key
@@ -49,8 +50,7 @@ class Conditional(Protocol):
     def fields(self) -> Sequence[Reference]: ...
 
 
-@dataclass(frozen=True)
-class Index:
+class Index(msgspec.Struct, frozen=True):
     """An entity's use of an index of its table.
 
     *pk* and *sk* are key templates; a sequence of them for a key of several attributes. Without one, the attribute is
@@ -65,8 +65,7 @@ class Index:
     when: Conditional | Callable[[], Conditional] | None = None
 
 
-@dataclass(frozen=True)
-class GlobalIndex:
+class GlobalIndex(msgspec.Struct, frozen=True):
     """A global secondary index of a table.
 
     *pk* and *sk* name its key attributes, up to four each; None stands for `f"{name}pk"` and `f"{name}sk"`. An index
@@ -80,8 +79,7 @@ class GlobalIndex:
     projection: Projection | Sequence[str] = "ALL"
 
 
-@dataclass(frozen=True)
-class LocalIndex:
+class LocalIndex(msgspec.Struct, frozen=True):
     """A local secondary index of a table: it has the table's partition key and another sort key.
 
     It can be made with the table only. *sk* is `f"{name}sk"` unless said otherwise; *projection* as in `GlobalIndex`.
@@ -92,8 +90,7 @@ class LocalIndex:
     projection: Projection | Sequence[str] = "ALL"
 
 
-@dataclass(frozen=True)
-class PhysicalIndex:
+class PhysicalIndex(msgspec.Struct, frozen=True):
     """An index with its key attributes, checked; *included* are the attributes of a projection that names some."""
 
     name: str
@@ -114,8 +111,7 @@ class PhysicalIndex:
         return self.projection == "ALL" or attribute in self.included or attribute in always
 
 
-@dataclass(frozen=True)
-class IndexUse:
+class IndexUse(msgspec.Struct, frozen=True):
     """How an entity maps onto an index: what its items hold in each key attribute, and when.
 
     *when_fields* are the entity's own fields that the condition speaks of.
@@ -125,7 +121,7 @@ class IndexUse:
     partition: tuple[KeyPart, ...]
     sort: tuple[KeyPart, ...]
     when: Conditional | None = None
-    when_fields: tuple[str, ...] = field(default=())
+    when_fields: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[KeyPart, ...]:

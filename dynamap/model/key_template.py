@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from dynamap.errors import KeyValueError, RequestError
 from dynamap.model.key_text import byte_length
@@ -23,8 +25,7 @@ class KeyMismatch(ValueError):
     """A text that is no key of this template."""
 
 
-@dataclass(frozen=True)
-class Placeholder:
+class Placeholder(msgspec.Struct, frozen=True):
     """A field inside a template, with its encoding; a raw text may not hold *stop*, the literal that ends it."""
 
     field: str
@@ -41,8 +42,7 @@ class Placeholder:
         return text
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """Keys that would be another entity's: those that have one of the texts in each of the numbered segments."""
 
     other: str
@@ -55,8 +55,7 @@ class Refusal:
         return all(segments[index] in texts for index, texts in self.segments)
 
 
-@dataclass(frozen=True)
-class KeyTemplate:
+class KeyTemplate(msgspec.Struct, frozen=True, dict=True):
     """A key template with the types of its fields: `ORDER#{customer}#{at}`.
 
     Injective: two keys are equal only if all fields are. *owner* and *part* are the class and key that messages name.

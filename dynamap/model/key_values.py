@@ -6,14 +6,14 @@ Every encoding is injective and strict: `decode` takes exactly the texts that `e
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar
 from uuid import UUID
+
+import msgspec
 
 __all__ = [
     "Choices",
@@ -57,18 +57,18 @@ def _picture(pattern: str) -> Shape:
     return tuple((classes.get(character, character), False) for character in pattern)
 
 
-class KeyCodec(ABC):
+class KeyCodec(msgspec.Struct, frozen=True):
     """How the values of one type are written inside a key."""
 
     @property
-    @abstractmethod
     def kind(self) -> str:
         """The type as messages name it, with its article."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def shapes(self) -> tuple[Shape, ...]:
         """Rows of characters of which every text is one; they may admit more than is ever written."""
+        raise NotImplementedError
 
     @property
     def texts(self) -> tuple[str, ...] | None:
@@ -95,13 +95,13 @@ class KeyCodec(ABC):
         """A character above the first one of every text; None if there is no such character."""
         return None
 
-    @abstractmethod
     def encode(self, value: object) -> str:
         """The text of a value; KeyValueProblem if it has none."""
+        raise NotImplementedError
 
-    @abstractmethod
     def read(self, text: str) -> Any:
         """The value of a text that may have been written in another form; ValueError if it is none at all."""
+        raise NotImplementedError
 
     def decode(self, text: str) -> Any:
         """The value whose text this is; ValueError if `encode` writes no such text."""
@@ -132,8 +132,7 @@ def _unescape(match: re.Match[str]) -> str:
     return chr(int(match[1], 16))
 
 
-@dataclass(frozen=True)
-class Text(KeyCodec):
+class Text(KeyCodec, frozen=True):
     """`str`. ORDERED escapes every character up to `$`: a `#` after the text sorts below all that it can hold."""
 
     escape: Escape
@@ -183,8 +182,7 @@ def _complement(scaled: int, digits: int) -> str:
     return f"-{10**digits + scaled:0{digits}d}"
 
 
-@dataclass(frozen=True)
-class Integer(KeyCodec):
+class Integer(KeyCodec, frozen=True):
     """`int`, padded to *width* digits, or plain decimal text where no order is asked for."""
 
     width: int | None
@@ -230,8 +228,7 @@ class Integer(KeyCodec):
         return start + (self.width or 0) + text.startswith("-", start)
 
 
-@dataclass(frozen=True)
-class Scaled(KeyCodec):
+class Scaled(KeyCodec, frozen=True):
     """`Decimal` with *scale* decimals and *width* characters in all, the point counted; exact, never rounded."""
 
     width: int
@@ -303,7 +300,7 @@ class Scaled(KeyCodec):
         return start + self.width + text.startswith("-", start)
 
 
-class _Fixed(KeyCodec):
+class _Fixed(KeyCodec, frozen=True):
     """A type whose texts all look like one picture: d is a digit, h a hexadecimal one, and all else itself."""
 
     picture: ClassVar[str]
@@ -325,8 +322,7 @@ class _Fixed(KeyCodec):
         return ":"
 
 
-@dataclass(frozen=True)
-class Instant(_Fixed):
+class Instant(_Fixed, frozen=True):
     """Aware `datetime`, in UTC, always with microseconds: `2024-01-01T00:00:00.000000Z`."""
 
     picture = "dddd-dd-ddTdd:dd:dd.ddddddZ"
@@ -353,8 +349,7 @@ class Instant(_Fixed):
         return datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True)
-class Day(_Fixed):
+class Day(_Fixed, frozen=True):
     """`date`, with four digits of the year."""
 
     picture = "dddd-dd-dd"
@@ -373,8 +368,7 @@ class Day(_Fixed):
         return date.fromisoformat(text)
 
 
-@dataclass(frozen=True)
-class TimeOfDay(_Fixed):
+class TimeOfDay(_Fixed, frozen=True):
     """`time` without a zone, always with microseconds."""
 
     picture = "dd:dd:dd.dddddd"
@@ -395,8 +389,7 @@ class TimeOfDay(_Fixed):
         return time.fromisoformat(text)
 
 
-@dataclass(frozen=True)
-class Identifier(_Fixed):
+class Identifier(_Fixed, frozen=True):
     """`UUID`, in its canonical lower case."""
 
     picture = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh"
@@ -418,8 +411,7 @@ class Identifier(_Fixed):
         return UUID(text)
 
 
-@dataclass(frozen=True)
-class Choices(KeyCodec):
+class Choices(KeyCodec, frozen=True, dict=True):
     """Enum, Literal and bool: each value with its text. *width* is that of padded numbers, which sort."""
 
     name: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from dynamap.codec import DecodeFailure, FieldShape, Wire, unwrapped
 from dynamap.errors import EncodeError, KeyValueError, ModelError
@@ -22,8 +23,7 @@ _TYPES: dict[Any, KeyType] = {str: "S", int: "N", bytes: "B"}
 _NAMES = {"S": "str", "N": "int", "B": "bytes"}
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(msgspec.Struct, frozen=True):
     """A key attribute: its name, and whether it holds text (`str`), numbers (`int`) or binary data (`bytes`).
 
     >>> Key("order-no", int).wire_type
@@ -53,45 +53,44 @@ def as_key(key: Key | str) -> Key:
     return Key(key) if isinstance(key, str) else key
 
 
-class KeyPart(ABC):
+class KeyPart(msgspec.Struct, frozen=True):
     """What an entity stores in one key attribute of the table or of an index."""
 
     attribute: str
 
     @property
-    @abstractmethod
     def fields(self) -> tuple[str, ...]:
         """The fields that it is made of, each once, in order."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def text(self) -> str:
         """What messages show of it."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def computed(self) -> bool:
         """Whether it is stored in addition to the fields; otherwise the attribute is a field's own."""
+        raise NotImplementedError
 
-    @abstractmethod
     def as_stored(self) -> KeyPart:
         """The same as a key of an index, which has it from the table's own key."""
+        raise NotImplementedError
 
-    @abstractmethod
     def encode(self, values: Mapping[str, Any]) -> Wire:
         """The attribute value for these field values, which are normalized. Raises KeyValueError."""
+        raise NotImplementedError
 
-    @abstractmethod
     def decode(self, wire: Wire) -> dict[str, Any]:
         """The field values of an attribute value; raises KeyMismatch if it is no key of this kind."""
+        raise NotImplementedError
 
     def is_complete(self, values: Mapping[str, Any]) -> bool:
         """Whether every field has a value; None is none."""
         return all(values.get(field) is not None for field in self.fields)
 
 
-@dataclass(frozen=True)
-class TemplateKey(KeyPart):
+class TemplateKey(KeyPart, frozen=True):
     """A key template, stored as text; *stored_anyway* where an index has it from the table's own key."""
 
     attribute: str
@@ -123,8 +122,7 @@ class TemplateKey(KeyPart):
         return self.template.parse(wire["S"])
 
 
-@dataclass(frozen=True)
-class FieldKey(KeyPart):
+class FieldKey(KeyPart, frozen=True):
     """The value of one field, stored as it is: as text, a number or binary data.
 
     Numbers are written in one way only, so that 1 and 1.0 are one key. *stored_anyway* is as for `TemplateKey`.
@@ -216,8 +214,7 @@ class FieldKey(KeyPart):
         return f"{self.owner}.{self.field.name}"
 
 
-@dataclass(frozen=True)
-class ConstantKey(KeyPart):
+class ConstantKey(KeyPart, frozen=True):
     """What is the same for all items of an entity and stored anyway: the discriminator as a key of an index."""
 
     attribute: str

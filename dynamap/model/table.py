@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from msgspec.structs import replace
 
 from dynamap.codec import Context, EnumShape, LiteralShape, class_shape, unwrapped
 from dynamap.errors import ModelError, RequestError

@@ -8,9 +8,10 @@ the comparison is not exact, it errs by seeing an overlap.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from itertools import product
+
+import msgspec
 
 from dynamap.model.key_template import KeyTemplate, Placeholder, Refusal
 from dynamap.model.key_values import Shape
@@ -34,8 +35,7 @@ class Overlap(Enum):
     """For texts that cannot be listed, as with two free fields, or for typed values, or always."""
 
 
-@dataclass(frozen=True)
-class Coincidence:
+class Coincidence(msgspec.Struct, frozen=True):
     """The verdict on two entities, and their templates, which refuse what would be the other's key.
 
     *refusal* is what was added to one of them: not None exactly where *overlap* is AVOIDABLE.
@@ -47,8 +47,7 @@ class Coincidence:
     refusal: Refusal | None = None
 
 
-@dataclass(frozen=True)
-class _Narrowed:
+class _Narrowed(msgspec.Struct, frozen=True):
     """What must hold for two segments to be equal: each has one of the texts (None: it has no choice or no bound)."""
 
     first: tuple[str, ...] | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from dynamap.model.key_text import after_prefix, before, byte_length, last_with_prefix
 from dynamap.model.key_values import KeyCodec, Text
@@ -15,8 +16,7 @@ Operation = Literal["eq", "between", "begins_with", Side]
 Operator = Literal[Operation, "all", "nothing"]
 
 
-@dataclass(frozen=True)
-class KeyRange:
+class KeyRange(msgspec.Struct, frozen=True):
     """One condition on a key attribute: an operator of DynamoDB and its operands, which are texts.
 
     "all" needs no condition; "nothing" means that no key can match, so that no request is needed. Neither has operands.
@@ -54,8 +54,7 @@ ALL = KeyRange("all")
 NOTHING = KeyRange("nothing")
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a placeholder stands: after *prefix*, before the literal *following*; *last* if no placeholder comes after.
 
     Its keys are prefix + text + following, and more unless it is the last. *limit* is in UTF-8 bytes.

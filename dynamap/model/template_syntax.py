@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+import msgspec
 
 from dynamap.errors import ModelError
 
@@ -14,15 +15,13 @@ __all__ = ["FieldToken", "LiteralText", "is_sort", "scan", "sole_field", "templa
 _SPEC = re.compile(r"raw|ordered|0(?P<width>[1-9][0-9]{0,2})(?:\.(?P<scale>[0-9]{1,2}))?")
 
 
-@dataclass(frozen=True)
-class LiteralText:
+class LiteralText(msgspec.Struct, frozen=True):
     """Text that every key of the template has at this place."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class FieldToken:
+class FieldToken(msgspec.Struct, frozen=True):
     """A field in braces: `{name}`, `{name:ordered}`, `{name:raw}`, `{name:012}` or `{name:09.2}`."""
 
     field: str

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar, final, overload
 
+import msgspec
 from typing_extensions import Self
 
 from dynamap.backoff import TokenBucket
@@ -191,16 +192,14 @@ def key_text(values: Mapping[str, Any]) -> str:
 
 
 @final
-@dataclass(frozen=True)
-class Applied(Generic[R_co]):
+class Applied(msgspec.Struct, Generic[R_co], frozen=True):
     """A write that was applied, and what `send()` would have answered."""
 
     stored: R_co
 
 
 @final
-@dataclass(frozen=True)
-class Refused(Generic[S_co]):
+class Refused(msgspec.Struct, Generic[S_co], frozen=True):
     """A write that its own condition refused, and the entity that stood there."""
 
     seen: S_co

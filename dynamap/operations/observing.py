@@ -15,6 +15,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from dynamap.plan import Call, CallFailed, Plan, Reached, Reply, Sleep, Spawn
@@ -166,8 +167,7 @@ class Counting:
                 _counting.reset(token)
 
 
-@dataclass(frozen=True)
-class Observing:
+class Observing(msgspec.Struct, frozen=True):
     """Whom a plan's calls are told to."""
 
     entity: str | None

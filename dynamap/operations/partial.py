@@ -6,7 +6,6 @@ Each is read exactly as in the whole entity. Where that cannot be told from the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, get_origin
 
 import attrs
@@ -36,8 +35,7 @@ _MOST_KEPT = 256
 _PLAIN_DEFAULTS = (type(None), bool, int, str, bytes, float)
 
 
-@dataclass(frozen=True)
-class Partial:
+class Partial(msgspec.Struct, frozen=True):
     """Some fields of an entity, and the class that holds them.
 
     *needs_whole* says that the class computes one of them from others, or keeps unknown attributes in it.
@@ -209,8 +207,7 @@ def _same_default(entity: Entity[Any], own: ClassField, field: FieldShape) -> bo
 # ---- what lies deeper
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """A stored path inside of one attribute, where a value at a path is found.
 
     *rest* is the way on from what stands there, *absent* gives what reading the whole entity gives if nothing does.
@@ -223,13 +220,11 @@ class Part:
     absent: Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class _Missing:
+class _Missing(msgspec.Struct, frozen=True):
     """Nothing stands there, though something must."""
 
 
-@dataclass(frozen=True)
-class _Unclear:
+class _Unclear(msgspec.Struct, frozen=True):
     """What it means that nothing stands there cannot be told."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import attrs
+import msgspec
 
 from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.generated.source import plain_name
@@ -19,8 +19,7 @@ from dynamap.codec.generated.source import plain_name
 __all__ = ["Argument", "constructor"]
 
 
-@attrs.frozen
-class Argument:
+class Argument(msgspec.Struct, frozen=True):
     """A field and how it is passed; `default` is what the parameter has, `inspect.Parameter.empty` for none."""
 
     field: FieldShape

@@ -8,7 +8,7 @@ from enum import Enum, Flag
 from inspect import getattr_static
 from typing import Any, Literal
 
-import attrs
+import msgspec
 
 from dynamap.codec.choices import EnumShape, LiteralShape
 from dynamap.codec.containers import SetOf
@@ -53,8 +53,7 @@ _TAGS: dict[type[Shape], SingleTag] = {
 }
 
 
-@attrs.frozen
-class SingleCode:
+class SingleCode(msgspec.Struct, frozen=True):
     """`write` takes the name of a variable, `read` the expression of the content and whether its type is known.
 
     Both give an expression. `accepts` takes the name of a variable and gives the condition under which the shape takes
@@ -67,8 +66,7 @@ class SingleCode:
     accepts: Callable[[str], str]
 
 
-@attrs.frozen
-class SetCode:
+class SetCode(msgspec.Struct, frozen=True):
     """The wire type of a set, and the code for its elements."""
 
     tag: SetTag
