@@ -121,7 +121,7 @@ class Lane:
     def provide_params(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> Any:
         """Give botocore parameters of its own: those of the call, which wrappers may look at, stay as they are."""
         call = our_call()
-        if call is None or not call.lane or self._endpoint is None or self._closed is not None:
+        if call is None or not call.lane or self._closed is not None:
             return None
         if model.name not in OPERATIONS:
             return None
@@ -143,7 +143,7 @@ class Lane:
         if passage.given != passage.before:
             self._refuse("a handler of provide-client-params that comes after ours changes parameters")
         small = small_params(model.name, params)
-        body = None if small is None else body_of(model.name, params)
+        body = None if small is None else body_of(params)
         if small is None or body is None:
             del context[_KEY]
             self._plainly("botocore is to judge its parameters")
@@ -161,6 +161,9 @@ class Lane:
         if passage is None:
             return None
         self._hand_over(passage, params)
+        if self._endpoint is None:
+            # botocore sends the same body: a transaction that is sent again, on the lane, is the same to the byte
+            return None
         return self._steps(_Attempt(passage.call, model, params, request_signer, context))
 
     def _hand_over(self, passage: _Passage, request: Any) -> None:

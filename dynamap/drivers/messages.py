@@ -108,9 +108,8 @@ class Answer:
 class _Head:
     status: int
     headers: Headers
-    start: int
-    end: int
-    """Where the body begins and ends in what arrives."""
+    length: int
+    """How many bytes the body has."""
 
 
 class Reader:
@@ -118,25 +117,34 @@ class Reader:
 
     def __init__(self) -> None:
         self._arrived: bytes | bytearray = b""
+        """What came before the head was whole, or all of an answer of another form."""
         self._head: _Head | None = None
+        self._pieces: list[bytes] = []
+        self._missing = 0
         self._unusual = False
+
+    @property
+    def missing(self) -> int:
+        """How many bytes of the body are still to come, as far as that is known."""
+        return self._missing
 
     def feed(self, data: bytes) -> Answer | None:
         """The answer, if it is whole with these bytes. Raises `http.client.HTTPException` for what can be none."""
-        if not self._arrived:
-            self._arrived = data
-        elif isinstance(self._arrived, bytes):
-            self._arrived = bytearray(self._arrived) + data
+        if self._head is None:
+            if not self._arrived:
+                self._arrived = data
+            elif isinstance(self._arrived, bytes):
+                self._arrived = bytearray(self._arrived) + data
+            else:
+                self._arrived += data
+            if not self._unusual:
+                self._begin()
+            if self._unusual:
+                return _read_elsewhere(bytes(self._arrived), ended=False)
         else:
-            self._arrived += data
-        if self._head is None and not self._unusual:
-            self._begin()
-        if self._unusual:
-            return _read_elsewhere(bytes(self._arrived), ended=False)
-        head = self._head
-        if head is None or len(self._arrived) < head.end:
-            return None
-        return self._answer(head)
+            self._pieces.append(data)
+            self._missing -= len(data)
+        return None if self._head is None or self._missing > 0 else self._answer(self._head)
 
     def end(self) -> Answer:
         """The answer that ends with the connection. Raises `http.client.HTTPException` if there is none."""
@@ -157,23 +165,22 @@ class Reader:
             # lines may end without a return
             self._unusual = len(self._arrived) > _LONGEST_HEAD or any(each in self._arrived for each in _OTHER_ENDS)
             return
-        self._head = _usual_head(self._arrived[:end].decode("latin-1"), end + len(_END_OF_HEAD))
-        self._unusual = self._head is None
+        head = _usual_head(self._arrived[:end].decode("latin-1"))
+        if head is None:
+            self._unusual = True
+            return
+        first = bytes(self._arrived[end + len(_END_OF_HEAD) :])
+        self._head, self._pieces, self._missing = head, [first], head.length - len(first)
 
     def _answer(self, head: _Head, *, ended: bool = False) -> Answer:
-        arrived = self._arrived
-        body = arrived[head.start : head.end] if isinstance(arrived, bytes) else _cut(arrived, head.start, head.end)
+        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         # what comes behind the body answers nothing that was asked
         stays_open = head.headers.get("connection", "keep-alive").lower() == "keep-alive"
-        return Answer(head.status, head.headers, body, stays_open and not ended and len(arrived) == head.end)
+        reusable = stays_open and not ended and self._missing == 0
+        return Answer(head.status, head.headers, body if self._missing >= 0 else body[: head.length], reusable)
 
 
-def _cut(arrived: bytearray, start: int, end: int) -> bytes:
-    with memoryview(arrived) as view:
-        return bytes(view[start:end])
-
-
-def _usual_head(text: str, start: int) -> _Head | None:
+def _usual_head(text: str) -> _Head | None:
     """The head of an answer whose body has a length; None for one of another form."""
     first, *lines = text.split("\r\n")
     code = first[9:12]
@@ -193,7 +200,7 @@ def _usual_head(text: str, start: int) -> _Head | None:
         or status in _BODILESS
     ):
         return None
-    return _Head(status, headers, start, start + int(length))
+    return _Head(status, headers, int(length))
 
 
 def _parts(line: str) -> tuple[str, str]:

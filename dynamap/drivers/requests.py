@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -16,25 +14,12 @@ _Small: TypeAlias = "Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any
 _encode = msgspec.json.Encoder().encode
 
 
-def body_of(operation: str, params: Mapping[str, Any]) -> bytes | None:
-    """The parameters as the service reads them, bytes as base64; None where something else is to judge them.
-
-    A transaction's is botocore's own, to the byte: an attempt that takes the plain way and one on the lane must be the
-    same request under their token.
-    """
+def body_of(params: Mapping[str, Any]) -> bytes | None:
+    """The parameters as the service reads them, bytes as base64; None where something else is to judge them."""
     try:
-        if operation == "TransactWriteItems":
-            return json.dumps(params, default=_base64).encode()
         return _encode(params)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
-
-
-def _base64(value: object) -> str:
-    if isinstance(value, bytes | bytearray):
-        return b64encode(value).decode("ascii")
-    msg = f"{type(value).__name__} is nothing for JSON"
-    raise TypeError(msg)
 
 
 def small_params(operation: str, params: Mapping[str, Any]) -> dict[str, Any] | None:

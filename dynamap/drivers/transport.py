@@ -40,6 +40,7 @@ __all__ = [
 
 _PORTS = {"http": 80, "https": 443}
 _RECEIVED_AT_ONCE = 1 << 16
+_MOST_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ def time_to_read(request: Any, usual: float) -> float:
 def _received(wire: socket.socket) -> Answer:
     reader = Reader()
     while True:
-        data = wire.recv(_RECEIVED_AT_ONCE)
+        data = wire.recv(min(max(reader.missing, _RECEIVED_AT_ONCE), _MOST_AT_ONCE))
         answer = reader.feed(data) if data else reader.end()
         if answer is not None:
             return answer

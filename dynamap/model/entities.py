@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
@@ -320,14 +320,15 @@ class Entity(Generic[M]):
         instance: M = self.decode_as(self.shape, item, applied=applied)
         return instance
 
-    def decode_into(self, items: Iterable[Mapping[str, Wire]], made: list[M]) -> None:
+    def decode_into(self, items: Sequence[Mapping[str, Wire]], made: list[M]) -> None:
         """Add the entities that items are. Raises ItemDecodeError for the first that is none."""
-        reader = self._stored_items
-        for item in items:
-            read: Any = UNREAD
-            if isinstance(item, StoredItem) and item.reader is reader:
-                read = item.reader.read(item)
-            made.append(self.decode(item) if read is UNREAD else read)
+        position = 0
+        while position < len(items):
+            if self._stored_items is not None:
+                position = self._stored_items.read_into(items, made, position)
+            if position < len(items):
+                made.append(self.decode(items[position]))
+                position += 1
 
     def decode_as(self, shape: ClassShape, item: Mapping[str, Wire], *, applied: bool = False) -> Any:
         """The instance of a class with some of the entity's fields, as they are stored, that an item is."""

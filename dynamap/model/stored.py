@@ -195,6 +195,33 @@ class StoredItems:
         except Exception:  # noqa: BLE001 - the dict will tell, in the words of the interpreter
             return UNREAD
 
+    def read_into(self, items: Sequence[Any], made: list[Any], start: int) -> int:
+        """Add the instances that items are, from a position on; answers the position of the first that is UNREAD."""
+        position = start
+        if self._version_field is not None or self._known is not None:
+            for position in range(start, len(items)):
+                read = self.read(items[position]) if type(items[position]) is self.struct else UNREAD
+                if read is UNREAD:
+                    return position
+                made.append(read)
+            return len(items)
+        # the same without what these items do not have
+        struct, names, type_field, append = self.struct, self._names, self._type_field, made.append
+        decode = self._compiled.decode_struct
+        try:
+            for position in range(start, len(items)):
+                item = items[position]
+                if type(item) is not struct:
+                    return position
+                if type_field is not None:
+                    said = getattr(item, type_field)
+                    if (None if said is msgspec.UNSET else said.S) not in names:
+                        return position
+                append(decode(item))
+        except Exception:  # noqa: BLE001 - as above
+            return position
+        return len(items)
+
 
 def joint_struct(several: Sequence[StoredItems]) -> Any:
     """A struct type for items of any of these classes, whose *reader* is to be set when it is known.
