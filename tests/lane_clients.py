@@ -100,7 +100,10 @@ class LaneClient:
         async def read() -> bytes:
             return answer.body
 
-        return AioAWSResponse(request.url, answer.status, answer.headers, SimpleNamespace(read=read))
+        # older versions take the headers from here
+        pairs = [(name.encode(), value.encode()) for name, value in answer.headers.items()]
+        raw = SimpleNamespace(read=read, raw_headers=pairs)
+        return AioAWSResponse(request.url, answer.status, answer.headers, raw)
 
 
 def _one(call: Call) -> Plan[Any]:

@@ -11,6 +11,7 @@ import ssl
 from collections import deque
 from contextlib import suppress
 from http.client import HTTPException
+from types import SimpleNamespace
 from typing import Any
 
 from aiobotocore.httpsession import AIOHTTPSession
@@ -31,11 +32,15 @@ _IDLE_SECONDS = 12.0
 class Response:
     """An answer in the form of aiobotocore's `AioAWSResponse`."""
 
-    raw = None
-
     def __init__(self, url: str, answer: Answer) -> None:
         self.url, self.status_code, self.headers = url, answer.status, answer.headers
         self._body = answer.body
+
+    @property
+    def raw(self) -> Any:
+        """What older versions take the headers from."""
+        pairs = [(name.encode(), value.encode("latin-1")) for name, value in self.headers.items()]
+        return SimpleNamespace(raw_headers=pairs, read=self._content)
 
     @property
     def content(self) -> Any:

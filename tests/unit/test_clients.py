@@ -202,7 +202,7 @@ async def test_awaited_clients_that_are_made_name_what_they_are_made_of(monkeypa
 
     def answered(request: Any, **_rest: Any) -> Any:
         seen.append(request.headers["User-Agent"].decode())
-        return AioAWSResponse(request.url, 200, {}, SimpleNamespace(read=read))
+        return AioAWSResponse(request.url, 200, {}, SimpleNamespace(read=read, raw_headers=[]))
 
     client.meta.events.register("before-send", answered)
     await client.describe_limits()
