@@ -71,7 +71,13 @@ def run(stub: Stub, works: Works, names: list[str], scale: float) -> dict[str, T
     return timings
 
 
-async def run_async(stub: Stub, prepare: Callable[[str], Awaitable[Works]], names: list[str], scale: float) -> None:
+async def run_async(
+    stub: Stub,
+    prepare: Callable[[str], Awaitable[Works]],
+    names: list[str],
+    scale: float,
+    verify: Callable[[], None],
+) -> None:
     """The same, awaited. It prints by itself, and ends the process: clients are not closed, in no peer."""
     works = await prepare(stub.url)
     timings: dict[str, Timing] = {}
@@ -84,6 +90,8 @@ async def run_async(stub: Stub, prepare: Callable[[str], Awaitable[Works]], name
         gc.collect()
         if count:
             timings[name] = await _measured_async(do, count)
+    if scale:
+        verify()
     print(json.dumps(timings), flush=True)
     os._exit(0)
 
@@ -92,11 +100,20 @@ def main() -> None:
     name, port, scale, *asked = sys.argv[1:]
     stub, names = Stub(int(port)), asked or list(WORKS)
     (peer,) = (each for each in PEERS if each.name == name)
-    prepare = importlib.import_module(f"benchmarks.peers.{peer.module}").prepare
+    module = importlib.import_module(f"benchmarks.peers.{peer.module}")
+    prepare, verify = module.prepare, getattr(module, "verify", _nothing)
     if inspect.iscoroutinefunction(prepare):
-        asyncio.run(run_async(stub, prepare, names, float(scale)))
-    else:
-        print(json.dumps(run(stub, prepare(stub.url), names, float(scale))))
+        asyncio.run(run_async(stub, prepare, names, float(scale), verify))
+        return
+    timings = run(stub, prepare(stub.url), names, float(scale))
+    if float(scale):
+        # one call for each work, the first the plain way, measures nothing
+        verify()
+    print(json.dumps(timings))
+
+
+def _nothing() -> None:
+    """What is verified of other libraries: nothing more than their answers."""
 
 
 if __name__ == "__main__":

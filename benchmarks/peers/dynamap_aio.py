@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.peers.with_dynamap import MixedTable, OrderTable, works_of
+from benchmarks.peers.with_dynamap import MixedTable, OrderTable, verify, works_of
 from benchmarks.works import Works
 from dynamap import connect_async
+
+__all__ = ["prepare", "verify"]
 
 
 async def prepare(url: str) -> Works:

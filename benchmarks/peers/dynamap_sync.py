@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.peers.with_dynamap import MixedTable, OrderTable, works_of
+from benchmarks.peers.with_dynamap import MixedTable, OrderTable, verify, works_of
 from benchmarks.works import Works
 from dynamap import connect
+
+__all__ = ["prepare", "verify"]
 
 
 def prepare(url: str) -> Works:

@@ -58,7 +58,20 @@ Mixed = [declared(kind) for kind in mixed_kinds(MIXED)]
 MixedTable = Table(mixed_table(MIXED), Mixed)
 
 
+_stores: list[Store[Any]] = []
+"""Those whose works are measured."""
+
+
+def verify() -> None:
+    """Raise AssertionError where calls went another way than the one that is meant to be measured."""
+    for store in _stores:
+        way = store.explain_client()
+        # one whose work was not asked for has no client
+        assert way.startswith("lane") or "there is no client yet" in way, way
+
+
 def works_of(store: Store[Any], mixed: Store[Any]) -> Works:
+    _stores[:] = [store, mixed]
     orders = store.of(Order)
     items = [instance(Order, ORDER, number) for number in range(max(BATCH_WRITE, TRANSACT))]
     keys = [{"customer": CUSTOMER, "number": f"{number:08}"} for number in range(BATCH_GET)]
