@@ -25,7 +25,7 @@ from benchmarks.works import PEERS, WORKS, Works
 
 Timing = tuple[float, float]
 
-WARM_UP = {work: count // 10 for work, count in WORKS.items()}
+WARM_UP = {work: max(2, count // 10) for work, count in WORKS.items()}
 """How often each work is done before it is checked and measured, however few the repetitions: the first calls of a
 process fill caches, which would be the larger part of a short measurement."""
 
