@@ -18,7 +18,7 @@ from dynamap.codec.generated.structs import field_of
 from dynamap.model import Entity, StoredItems, joint_struct, whole_items
 from dynamap.plan import Item, Reply
 
-__all__ = ["batch_decoder", "item_decoder", "joint_page_decoder", "page_decoder"]
+__all__ = ["attributes_decoder", "batch_decoder", "item_decoder", "joint_page_decoder", "page_decoder"]
 
 Decode: TypeAlias = "Callable[[bytes], Reply]"
 
@@ -46,6 +46,11 @@ class _Type(msgspec.Struct):
 def item_decoder(entity: Entity[Any]) -> Decode:
     """That of a GetItem."""
     return partial(_read, entity, "item", _item_decoder)
+
+
+def attributes_decoder(entity: Entity[Any]) -> Decode:
+    """That of an UpdateItem which answers the whole item."""
+    return partial(_read, entity, "attributes", partial(_item_decoder, name="Attributes"))
 
 
 def page_decoder(entity: Entity[Any]) -> Decode:
@@ -79,16 +84,17 @@ def _struct(items: StoredItems) -> Any:
     return items.struct
 
 
-def _item_decoder(items: StoredItems) -> Decode:
-    reply = msgspec.defstruct("GetItem", [("Item", _struct(items) | msgspec.UnsetType, _UNSET)], bases=(_Consumed,))
+def _item_decoder(items: StoredItems, name: str = "Item") -> Decode:
+    kind = _struct(items) | msgspec.UnsetType
+    reply = msgspec.defstruct("ItemReply", [("item", kind, _UNSET)], bases=(_Consumed,), rename={"item": name})
     decode = msgspec.json.Decoder(reply).decode
 
     def made(body: bytes) -> Reply:
         found: Any = decode(body)
         made = _rest(found)
-        if found.Item is not _UNSET:
-            found.Item.origin = (whole_items(body, lambda whole: [whole["Item"]]), 0)
-            made["Item"] = found.Item
+        if found.item is not _UNSET:
+            found.item.origin = (whole_items(body, lambda whole: [whole[name]]), 0)
+            made[name] = found.item
         return made
 
     return made

@@ -14,6 +14,7 @@ from dynamap.markers import D
 from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard, GuardKind
 from dynamap.operations.parents import lacks_parent, missing
+from dynamap.operations.replies import attributes_decoder
 from dynamap.operations.sending import MOST_ATTEMPTS, Answer, others_quicker, pause
 from dynamap.operations.settling import Settled, is_zero, unexpired, with_item
 from dynamap.operations.versioned import VersionedSteps
@@ -57,7 +58,8 @@ class Updating(VersionedSteps[D, M, R_co], Generic[D, M, R_co]):
         params = {"TableName": self._scope.table_name, "Key": self._key, **expressions}
         self._check_item_size(guard, params)
         params["ReturnValues"] = self._return_values
-        return Call("UpdateItem", params)
+        whole = self._return_values == "ALL_NEW" and self.__dict__.get("_fields") is None
+        return Call("UpdateItem", params, attributes_decoder(self._scope.entity) if whole else None)
 
     def _compiled(self, moment: Moment, guard: Guard, outline: Outline | None) -> dict[str, Any]:
         """The expressions, names and values of the request; kept for requests with the same *outline*."""

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from dynamap import Attribute, Extras, Key, Table, entity, mapped
+from dynamap import Attribute, Extras, F, Key, Table, entity, mapped
 from dynamap.codec.generated import item_from_json
 from dynamap.errors import DynamapError, ItemDecodeError
 from dynamap.model import Entity, StoredItem, joint_struct
@@ -193,6 +193,34 @@ def test_reading_an_item_makes_no_dict_of_it(monkeypatch: pytest.MonkeyPatch) ->
     get = store_of(TABLE).of(Versioned).get(id="1")
     found = drive(get._plan(), answer=lambda call: call.decode(body) if call.decode else None)
     assert found.outcome == Versioned("1", version=3, expires=2_000_000_000)
+
+
+def test_an_update_reads_what_it_answers_straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = entity_of(TABLE, Versioned)
+    body = body_of({"Attributes": one.encode(Versioned("1", "new", version=4))})
+    monkeypatch.setattr(StoredItem, "whole", None)
+    update = store_of(TABLE).of(Versioned).update(Versioned("1", version=3)).to(Versioned("1", "new", version=3))
+    found = drive(update._plan(), answer=lambda call: call.decode(body) if call.decode else None)
+    assert found.outcome == Versioned("1", "new", version=4)
+
+
+@pytest.mark.parametrize("damage", [{"text": {"N": "5"}}, {"_type": {"S": "X"}}, {"version": {"N": "1.5"}}], ids=str)
+def test_an_update_whose_answer_does_not_decode_was_applied(damage: dict[str, Any]) -> None:
+    one = entity_of(TABLE, Versioned)
+    body = body_of({"Attributes": {**one.encode(Versioned("1", "new", version=4)), **damage}})
+    update = store_of(TABLE).of(Versioned).update(id="1").ignore_version().set(F(Versioned.text), "new")
+    for straight in (True, False):
+
+        def answer(call: Call, straight: bool = straight) -> Reply:
+            assert call.decode is not None
+            if straight:
+                with suppress(msgspec.ValidationError):
+                    return call.decode(body)
+            return {"Attributes": item_from_json(json.loads(body)["Attributes"])}
+
+        error = drive(update._plan(), answer=answer).error
+        assert isinstance(error, ItemDecodeError)
+        assert error.applied
 
 
 def test_a_reply_without_an_item() -> None:
