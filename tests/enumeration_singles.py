@@ -155,6 +155,8 @@ def _of_versions() -> Iterator[_Base]:
         nobody,
         undone_by=("replaced",),
         weight=1,
+        # where it was applied, the version must be taken away before another writes the same one
+        imitated_by=2,
     )
     yield _Base(f"{ignoring} to", Doc, stored, lambda docs: docs.update(_DOC).ignore_version().to(mine), nobody)
     yield _Base("upsert, if_version", Doc, stored, lambda docs: by_key_upsert(docs).set(text, "mine"), version)
@@ -328,8 +330,25 @@ def _that_expire() -> Iterator[_Base]:
         Excludes.EXISTENCE,
     )
     yield _Base(f"put {onto}", Seat, leftover, lambda s: s.put(Seat("1", "mine")), oneself)
-    yield _Base(f"upsert set {onto}", Seat, leftover, lambda s: s.upsert(id="1").set(text, "mine"), oneself)
-    yield _Base(f"upsert add {onto}", Seat, leftover, lambda s: s.upsert(id="1").add(count, 1), nobody, undone_by=twice)
+    # what it was applied to must have been created before, and expire afterwards
+    again = 2
+    yield _Base(
+        f"upsert set {onto}",
+        Seat,
+        leftover,
+        lambda s: s.upsert(id="1").set(text, "mine"),
+        oneself,
+        imitated_by=again,
+    )
+    yield _Base(
+        f"upsert add {onto}",
+        Seat,
+        leftover,
+        lambda s: s.upsert(id="1").add(count, 1),
+        nobody,
+        undone_by=twice,
+        imitated_by=again,
+    )
     yield _Base(
         f"upsert with a condition {onto}",
         Seat,
@@ -337,6 +356,7 @@ def _that_expire() -> Iterator[_Base]:
         lambda s: s.upsert(id="1").add(count, 1).if_(count.ne(7)),
         nobody,
         undone_by=twice,
+        imitated_by=again,
     )
     yield _Base(f"update set {onto}", Seat, leftover, lambda s: s.update(id="1").set(text, "mine"), oneself)
     yield _Base(
