@@ -44,6 +44,9 @@ NULL: Wire = {"NULL": True}
 
 _Comparison: TypeAlias = "Compare | Between | Membership | Exists | TypeIs | BeginsWith | Contains"
 
+# https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
+_ORDERED = {"S", "N", "B"}
+
 
 class Compiler:
     """Compiles the expressions of one request about one entity; placeholders are numbered in order of appearance."""
@@ -249,6 +252,12 @@ class Compiler:
         if len(wires) == 2 and wires[0].keys() != wires[1].keys():  # noqa: PLR2004 - both bounds are values
             msg = f"{self._where(node.operand)}: the bounds of between() are stored as two types; use one for both"
             raise RequestError(msg)
+        for wire in wires:
+            if not wire.keys() & _ORDERED:
+                msg = (
+                    f"{self._where(node.operand)}: between() takes texts, numbers or binary data; others have no order"
+                )
+                raise RequestError(msg)
         if len(wires) == 2 and order(wires[0]) > order(wires[1]):  # noqa: PLR2004 - both bounds are values
             # the service answers a ValidationException, emulators an empty result
             msg = f"{self._where(node.operand)}: the lower bound of between() is above the upper one; swap them"

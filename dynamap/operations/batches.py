@@ -168,7 +168,8 @@ def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
     """The key fields and the key that something stands for. Raises RequestError or KeyValueError."""
     entity = scope.entity
     untyped: Any = given
-    if type(untyped) is dict:
+    kind: Any = type(given)
+    if kind is dict:
         values = scope.filled(untyped)
     elif isinstance(given, ItemKey):
         if untyped.entity is not entity.cls:

@@ -300,6 +300,16 @@ REFUSED: list[tuple[Callable[[], Condition], type[Exception], str]] = [
         "X.note: None is no bound of between(); use le() or ge() for one bound",
     ),
     (
+        lambda: F(X.anything).between([1], [2]),
+        RequestError,
+        "X.anything: between() takes texts, numbers or binary data; others have no order",
+    ),
+    (
+        lambda: F(X.lines).between([], []),
+        RequestError,
+        "X.lines: between() takes texts, numbers or binary data; others have no order",
+    ),
+    (
         lambda: F(X.anything).between(1, "a"),
         RequestError,
         "X.anything: the bounds of between() are stored as two types; use one for both",

@@ -203,7 +203,7 @@ conditions: st.SearchStrategy[Filled] = st.recursive(comparisons(), combined, ma
 def outcome(make: Callable[[], Any]) -> tuple[str, Any]:
     try:
         return "made", make()
-    except (DynamapError, TypeError) as error:
+    except DynamapError as error:
         return type(error).__name__, str(error)
 
 
