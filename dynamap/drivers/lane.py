@@ -270,7 +270,9 @@ class Lane:
     def _signed(self, attempt: _Attempt) -> Steps:
         """The request with its signature; None for the plain way."""
         # loaded with the first client
-        from botocore.awsrequest import create_request_object  # noqa: PLC0415
+        from botocore.awsrequest import (  # noqa: PLC0415
+            create_request_object,  # pyright: ignore[reportUnknownVariableType]
+        )
 
         context, signer, name = attempt.context, attempt.signer, attempt.name
         given = context.get("auth_type")

@@ -31,7 +31,7 @@ class _Files(JSONFileLoader):
             try:
                 return _decode(unpacked(content))
             except Exception:  # noqa: BLE001 - botocore's own way reads it, or says what is wrong
-                return super().load_file(file_path)
+                return super().load_file(file_path)  # pyright: ignore[reportUnknownMemberType]
         return None
 
 
@@ -41,12 +41,14 @@ class _Models(Loader):
     def list_available_services(self, type_name: str) -> list[str]:
         """The services that may have such a file; botocore opens some hundred folders to know it."""
         del type_name
-        folders = [path for path in self.search_paths if os.path.isdir(path)]  # noqa: PTH112
+        untyped: Any = self
+        folders: list[str] = [path for path in untyped.search_paths if os.path.isdir(path)]  # noqa: PTH112
         return sorted({name for folder in folders for name in os.listdir(folder)})  # noqa: PTH208
 
     def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:
+        base: Any = super()
         try:
-            return super().load_service_model(service_name, type_name, api_version)
+            return base.load_service_model(service_name, type_name, api_version)
         except UnknownServiceError:
             raise
         except DataNotFoundError as error:

@@ -6,6 +6,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, cast
 
 import msgspec
@@ -85,10 +86,10 @@ def _restore_bytes(content: Any) -> None:
 
 
 def _parsed_by_botocore(model: Any, response: Mapping[str, Any]) -> dict[str, Any]:
-    from botocore.parsers import ResponseParserFactory  # noqa: PLC0415 - loaded with the first client
-
+    # loaded with the first client
+    parsers: Any = import_module("botocore.parsers")
     service = model.service_model
-    parser = ResponseParserFactory().create_parser(service.metadata["protocol"])
+    parser = parsers.ResponseParserFactory().create_parser(service.metadata["protocol"])
     parsed: dict[str, Any] = parser.parse(response, model.output_shape)
     if response["status_code"] >= _FIRST_NO_SUCCESS:
         # errors bring members of their own: the item of a failed condition, the reasons of a cancellation

@@ -17,8 +17,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from botocore import exceptions as raised
-from botocore.httpsession import create_urllib3_context, get_cert_path
-from botocore.utils import get_environ_proxies
+from botocore.httpsession import (
+    create_urllib3_context,  # pyright: ignore[reportUnknownVariableType]
+    get_cert_path,  # pyright: ignore[reportUnknownVariableType]
+)
+from botocore.utils import get_environ_proxies  # pyright: ignore[reportUnknownVariableType]
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util.connection import is_connection_dropped

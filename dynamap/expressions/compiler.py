@@ -45,7 +45,7 @@ NULL: Wire = {"NULL": True}
 _Comparison: TypeAlias = "Compare | Between | Membership | Exists | TypeIs | BeginsWith | Contains"
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Expressions.OperatorsAndFunctions.html
-_ORDERED = {"S", "N", "B"}
+_UNORDERED = {"L", "M", "BOOL"}
 
 
 class Compiler:
@@ -253,7 +253,7 @@ class Compiler:
             msg = f"{self._where(node.operand)}: the bounds of between() are stored as two types; use one for both"
             raise RequestError(msg)
         for wire in wires:
-            if not wire.keys() & _ORDERED:
+            if wire.keys() & _UNORDERED:
                 msg = (
                     f"{self._where(node.operand)}: between() takes texts, numbers or binary data; others have no order"
                 )
