@@ -247,17 +247,17 @@ class Compiler:
                 bounds.append(self._operand(bound))
             else:
                 wire = self._operand_value(node.operand, bound)
+                if wire.keys() & _UNORDERED and not is_nothing(bound):
+                    msg = (
+                        f"{self._where(node.operand)}: between() takes texts, numbers or binary data; others have no "
+                        f"order"
+                    )
+                    raise RequestError(msg)
                 wires.append(wire)
                 bounds.append(self.value(wire))
         if len(wires) == 2 and wires[0].keys() != wires[1].keys():  # noqa: PLR2004 - both bounds are values
             msg = f"{self._where(node.operand)}: the bounds of between() are stored as two types; use one for both"
             raise RequestError(msg)
-        for wire in wires:
-            if wire.keys() & _UNORDERED:
-                msg = (
-                    f"{self._where(node.operand)}: between() takes texts, numbers or binary data; others have no order"
-                )
-                raise RequestError(msg)
         if len(wires) == 2 and order(wires[0]) > order(wires[1]):  # noqa: PLR2004 - both bounds are values
             # the service answers a ValidationException, emulators an empty result
             msg = f"{self._where(node.operand)}: the lower bound of between() is above the upper one; swap them"
