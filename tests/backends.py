@@ -74,7 +74,8 @@ class RunningBackends:
         if "tls" in VIA:
             self._certificate = Certificate()
             self._resources.callback(self._certificate.close)
-            self._resources.enter_context(environment(AWS_CA_BUNDLE=str(self._certificate.path)))
+            trusted = str(self._certificate.path)
+            self._resources.enter_context(environment(AWS_CA_BUNDLE=trusted, NODE_EXTRA_CA_CERTS=trusted))
         if "proxy" in VIA:
             proxy = self._resources.enter_context(forward_proxy())
             names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
