@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-import aiobotocore.session
-import botocore.session
 from aiobotocore.awsrequest import AioAWSResponse
 from aiobotocore.config import AioConfig
 from botocore.awsrequest import AWSResponse
@@ -19,6 +17,7 @@ from botocore.config import Config
 
 from dynamap.drivers import AsyncDriver, SyncDriver
 from dynamap.plan import Call, Plan
+from tests.sessions import shared_session
 
 __all__ = ["KEYS", "MODES", "Answer", "LaneClient", "opened"]
 
@@ -120,13 +119,13 @@ def opened(
     config: Any = AioConfig if mode == "async" else Config
     arguments |= {"config": config(retries=retries), **options}
     if mode == "sync":
-        made = (session or botocore.session.get_session()).create_client("dynamodb", **arguments)
+        made = (session or shared_session(mode)).create_client("dynamodb", **arguments)
         yield _warmed(LaneClient(made, None, lane=lane), warm)
         made.close()
         return
     loop = asyncio.new_event_loop()
     stack = AsyncExitStack()
-    context = (session or aiobotocore.session.get_session()).create_client("dynamodb", **arguments)
+    context = (session or shared_session(mode)).create_client("dynamodb", **arguments)
     made = loop.run_until_complete(stack.enter_async_context(context))
     try:
         yield _warmed(LaneClient(made, loop, lane=lane), warm)

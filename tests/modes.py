@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from aiobotocore.config import AioConfig
-from aiobotocore.session import get_session
 
 from dynamap import Store, Table, connect, connect_async
 from tests.backends import Backend
+from tests.sessions import shared_session
 
 MODES = ("sync", "async")
 
@@ -79,7 +79,7 @@ class Mode:
 
 def async_client(url: str, **config: Any) -> Any:
     """An aiobotocore client of a local endpoint, as a context manager; more of its config by keyword."""
-    return get_session().create_client(
+    return shared_session("async").create_client(
         "dynamodb",
         endpoint_url=url,
         region_name="us-east-1",

@@ -132,7 +132,7 @@ def bank(*, clients: int = CLIENTS, **options: Any) -> Bench:
 @pytest.mark.slow
 @pytest.mark.deep
 def test_money_is_moved_exactly_once_under_every_fault() -> None:
-    schedules = how_many(quick=120, deep=10_000)
+    schedules = how_many(quick=60, deep=10_000)
     bench = bank(faults=FAULTS, fault_rate=0.15, clocks=Clocks(skew=30, jumps=(-60, 60), stalls=(20,)))
     assert bench.run_many(schedules) > schedules * CLIENTS
 

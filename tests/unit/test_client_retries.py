@@ -9,10 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import aiobotocore.endpoint
-import aiobotocore.session
 import botocore.endpoint
 import botocore.exceptions
-import botocore.session
 import pytest
 from aiobotocore.awsrequest import AioAWSResponse
 from aiobotocore.config import AioConfig
@@ -21,6 +19,7 @@ from botocore.config import Config
 
 from dynamap.drivers import AsyncDriver, SyncDriver
 from dynamap.plan import Call, CallFailed, Plan, Reached
+from tests.sessions import shared_session
 
 MODES = [None, "legacy", "standard", "adaptive"]
 KEYS = {"aws_access_key_id": "a", "aws_secret_access_key": "b"}
@@ -61,7 +60,7 @@ def over(client: Any, wire: Wire) -> Any:
 
 def client_of(mode: Any) -> Any:
     config = Config(retries={"mode": mode, "max_attempts": 3}) if mode else Config()
-    return botocore.session.get_session().create_client("dynamodb", region_name="us-east-1", config=config, **KEYS)
+    return shared_session("sync").create_client("dynamodb", region_name="us-east-1", config=config, **KEYS)
 
 
 @pytest.fixture(autouse=True)
@@ -192,8 +191,7 @@ def test_a_store_made_twice_over_one_client_checks_once() -> None:
 
 def aio_client(mode: Any) -> Any:
     config = AioConfig(retries={"mode": mode, "max_attempts": 3}) if mode else AioConfig()
-    session = aiobotocore.session.get_session()
-    return session.create_client("dynamodb", region_name="us-east-1", config=config, **KEYS)
+    return shared_session("async").create_client("dynamodb", region_name="us-east-1", config=config, **KEYS)
 
 
 @pytest.mark.parametrize("mode", MODES)

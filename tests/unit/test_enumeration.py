@@ -52,7 +52,7 @@ def test_what_is_reported_is_what_happened(
     kind: Kind, tally: Counter[str], record_property: Callable[[str, object], None]
 ) -> None:
     # each fault and each other writer alone, and some of the rest; in `make test-deep` all
-    outcomes = all_outcomes(kind, Tries(WHOLE, stride=101))
+    outcomes = all_outcomes(kind, Tries(WHOLE, stride=503))
     tally[str(kind)] += outcomes.histories
     record_property("histories", outcomes.histories)
     assert outcomes.problems == []

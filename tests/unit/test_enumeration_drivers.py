@@ -15,7 +15,7 @@ from tests.enumeration_kinds import Kind
 from tests.enumeration_running import SETTINGS, Course, Setting
 from tests.enumeration_worlds import TABLES, World
 
-STRIDE = how_many(quick=400, deep=50)
+STRIDE = how_many(quick=1_000, deep=50)
 
 
 class Serving:
@@ -44,7 +44,7 @@ def some(kind: Kind, setting: Setting) -> list[Course]:
 
 
 SENT = [kind for kind in KINDS if hasattr(kind.make(World(TABLES[kind.table])), "send")]
-SOME = SENT[:: how_many(quick=5, deep=1)]
+SOME = SENT[:: how_many(quick=9, deep=1)]
 
 
 @pytest.mark.deep

@@ -177,8 +177,10 @@ def check(
                 assert not found.matches(key), (found, key)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("operation", RANGES)
 @pytest.mark.parametrize("text", ORDERED)
+@settings(max_examples=how_many(quick=20, deep=100_000 // len(ORDERED) // len(RANGES) + 1))
 @given(data=st.data())
 def test_a_range_selects_by_value_within_its_prefix(text: str, operation: Operation, data: st.DataObject) -> None:
     parsed = template(text)

@@ -21,6 +21,7 @@ from dynamap import (
     entity,
 )
 from dynamap.plan import Call, CallFailed
+from tests.depth import how_many
 from tests.fakes import NOW, drive, lost, numbered, store_of
 from tests.tiny_table import TinyTable
 
@@ -163,7 +164,8 @@ def histories() -> Iterator[History]:
                 yield History(faults, before)
 
 
-HISTORIES = tuple(histories())
+HISTORIES = tuple(histories())[:: how_many(quick=5, deep=1)]
+"""Every fifth is enough for each of the others to come at each place, and for each sequence of lost answers."""
 
 
 def run(kind: Kind, history: History, world: World) -> tuple[str, int]:
@@ -205,6 +207,7 @@ def run(kind: Kind, history: History, world: World) -> tuple[str, int]:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("sends_item", [True, False], ids=["item sent", "item asked for"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_what_is_reported_is_what_happened(kind: Kind, sends_item: bool) -> None:

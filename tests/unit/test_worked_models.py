@@ -20,12 +20,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dynamap import KeyValueError, ModelError, Table
 from dynamap.model import Entity
 from dynamap.model.templates import KeyMismatch, plain_type
+from tests.depth import how_many
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md")), *sorted((ROOT / "examples").glob("**/*.py"))]
@@ -192,13 +193,17 @@ def readings(entity: Entity[Any], key: Mapping[str, Any]) -> Iterator[dict[str, 
 
 # ---- the tests
 
+SETTINGS = settings(max_examples=how_many(quick=20, deep=600))
+
 
 def test_the_documents_declare_models() -> None:
     documents = {name.partition("-")[0] for name in MODELS}
     assert {"README.md", "modelling.md", "start.md", "safe_writes.py"} <= documents
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", MODELS)
+@SETTINGS
 @given(data=st.data())
 def test_no_two_field_tuples_give_one_key(name: str, data: st.DataObject) -> None:
     model = MODELS[name]
@@ -217,7 +222,9 @@ def test_no_two_field_tuples_give_one_key(name: str, data: st.DataObject) -> Non
                 assert (entity, values) == (other, others)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", MODELS)
+@SETTINGS
 @given(data=st.data())
 def test_a_key_is_read_as_the_fields_that_it_was_made_of_and_as_nothing_else(name: str, data: st.DataObject) -> None:
     model = MODELS[name]
