@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
+import botocore.session
 from pynamodb.attributes import (
     BinaryAttribute,
     BinarySetAttribute,
@@ -44,10 +46,19 @@ def meta_of(backend: Backend, table_name: str) -> type[Any]:
     return type("Meta", (), options)
 
 
+@cache
+def _session() -> Any:
+    """One for all models: each new one reads the descriptions of the service."""
+    session = botocore.session.get_session()
+    session.set_credentials("local", "local")
+    return session
+
+
 @contextmanager
 def pynamodb_table(make: Callable[[Any], type[M]], backend: Backend, table_name: str) -> Iterator[type[M]]:
     """A model with its table, created by PynamoDB itself."""
     model = make(meta_of(backend, table_name))
+    model._get_connection().connection._local.session = _session()
     try:
         model.create_table(billing_mode="PAY_PER_REQUEST")
     except TableError:

@@ -1,4 +1,5 @@
 // An ElectroDB program for the tests: one JSON request a line on its input, one JSON answer a line on its output.
+// A request names the endpoint and the table, so that one process serves all tests.
 // NODE_PATH says where electrodb and @aws-sdk/client-dynamodb are installed.
 "use strict";
 
@@ -6,15 +7,17 @@ const { createInterface } = require("node:readline");
 const { DynamoDBClient } = require("@aws-sdk/client-dynamodb");
 const { Entity } = require("electrodb");
 
-const [endpoint, table] = process.argv.slice(2);
-const client = new DynamoDBClient({
-  endpoint,
-  region: "us-east-1",
-  credentials: { accessKeyId: "local", secretAccessKey: "local" },
-  maxAttempts: 1,
-});
+const clients = new Map();
 
-const task = new Entity(
+function clientOf(endpoint) {
+  if (!clients.has(endpoint)) {
+    const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+    clients.set(endpoint, new DynamoDBClient({ endpoint, region: "us-east-1", credentials, maxAttempts: 1 }));
+  }
+  return clients.get(endpoint);
+}
+
+const taskOf = (client, table) => new Entity(
   {
     model: { entity: "Task", version: "1", service: "Office" },
     attributes: {
@@ -43,23 +46,23 @@ const task = new Entity(
 );
 
 const steps = {
-  put: (item) => task.put(item).go(),
-  create: (item) => task.create(item).go(),
-  get: (key) => task.get(key).go({ consistent: true }),
-  list: (key) => task.query.primary(key).go(),
-  byState: (key) => task.query.byState(key).go(),
-  scan: () => task.scan.go(),
-  patch: ({ key, set }) => task.patch(key).set(set).go({ response: "all_new" }),
-  delete: (key) => task.delete(key).go(),
+  put: (task, item) => task.put(item).go(),
+  create: (task, item) => task.create(item).go(),
+  get: (task, key) => task.get(key).go({ consistent: true }),
+  list: (task, key) => task.query.primary(key).go(),
+  byState: (task, key) => task.query.byState(key).go(),
+  scan: (task) => task.scan.go(),
+  patch: (task, { key, set }) => task.patch(key).set(set).go({ response: "all_new" }),
+  delete: (task, key) => task.delete(key).go(),
 };
 
 // a set is an array in JSON
 const plain = (_, value) => (value instanceof Set ? [...value].sort() : value);
 
 async function answer(line) {
-  const [step, argument] = JSON.parse(line);
+  const [endpoint, table, step, argument] = JSON.parse(line);
   try {
-    return { data: (await steps[step](argument)).data };
+    return { data: (await steps[step](taskOf(clientOf(endpoint), table), argument)).data };
   } catch (error) {
     return { error: String(error.message) };
   }
@@ -69,5 +72,5 @@ async function answer(line) {
   for await (const line of createInterface({ input: process.stdin })) {
     process.stdout.write(`${JSON.stringify(await answer(line), plain)}\n`);
   }
-  client.destroy();
+  clients.forEach((client) => client.destroy());
 })();

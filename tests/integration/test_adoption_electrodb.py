@@ -87,10 +87,10 @@ BARE = Task("Tea Room", "T-2")
 BARE_JSON = {"team": "Tea Room", "taskId": "T-2", "done": False, "order": 0}
 
 
-class ElectroDB:
+class Program:
     """A running program of another language."""
 
-    def __init__(self, url: str, table_name: str) -> None:
+    def __init__(self) -> None:
         node = shutil.which("node")
         if node is None or not Path(MODULES, "electrodb").is_dir():
             missing = "node is not installed" if node is None else "DYNAMAP_ELECTRODB names no folder with electrodb"
@@ -99,7 +99,7 @@ class ElectroDB:
         # node would print a warning of the kind of its modules
         environment = {**os.environ, "NODE_PATH": MODULES, "NODE_NO_WARNINGS": "1"}
         self._process = subprocess.Popen(
-            [str(node), str(PROGRAM), url, table_name],
+            [str(node), str(PROGRAM)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -107,11 +107,11 @@ class ElectroDB:
             env=environment,
         )
 
-    def ask(self, step: str, argument: Any = None) -> Any:
-        """What a step of the program answers."""
+    def ask(self, *request: Any) -> Any:
+        """What it answers to a line of input."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{json.dumps([step, argument or {}])}\n")
+        self._process.stdin.write(f"{json.dumps(request)}\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
         assert "error" not in answer, answer["error"]
@@ -121,13 +121,29 @@ class ElectroDB:
         self._process.communicate(timeout=30)
 
 
-@pytest.fixture
-def electro(backend: Backend, table_name: str) -> Iterator[ElectroDB]:
-    program = ElectroDB(backend.url, table_name)
+class ElectroDB:
+    """Its entity over one table of a backend."""
+
+    def __init__(self, program: Program, url: str, table_name: str) -> None:
+        self._program, self._url, self._table_name = program, url, table_name
+
+    def ask(self, step: str, argument: Any = None) -> Any:
+        """What a step of the program answers."""
+        return self._program.ask(self._url, self._table_name, step, argument or {})
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[Program]:
+    program = Program()
     try:
         yield program
     finally:
         program.close()
+
+
+@pytest.fixture
+def electro(program: Program, backend: Backend, table_name: str) -> ElectroDB:
+    return ElectroDB(program, backend.url, table_name)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from dynamap.drivers.interceptor import method_of
 from dynamap.plan import Call, CallFailed
 from dynamap.testing import MemoryEngine
 from tests.backends import Backend
+from tests.depth import how_many
 
 N = st.integers(-2, 3).map(lambda number: {"N": str(number)})
 S = st.sampled_from(["", "a", "ab", "b"]).map(lambda text: {"S": text})
@@ -315,6 +316,7 @@ def table(backend: Backend, engine: MemoryEngine, table_name: str) -> Iterator[s
 SEND_ITEMS = ("embedded", "ministack")
 
 
+@pytest.mark.deep
 def test_random_calls_are_answered_as_the_servers_answer_them(
     backend: Backend, engine: MemoryEngine, table: str
 ) -> None:
@@ -323,7 +325,7 @@ def test_random_calls_are_answered_as_the_servers_answer_them(
     sends_items = backend.name in SEND_ITEMS
     without = DEVIATIONS.get(backend.name, {})
 
-    @settings(max_examples=settings().max_examples * 3)
+    @settings(max_examples=how_many(quick=60, deep=3000))
     @given(st.lists(calls(without, transactions=transactions), min_size=1, max_size=12))
     def compare(sequence: list[tuple[str, dict[str, Any]]]) -> None:
         pk = f"{uuid.uuid4().hex[:6]}-{next(partitions)}"

@@ -9,6 +9,7 @@ import pytest
 from dynamap import Async, F, Store, Sync, Table, entity, evolve, retry_on_conflict
 from dynamap.testing import Bench, Clocks, Fault, Items, Run, Unprocessed
 from tests.backends import Backend
+from tests.depth import how_many
 
 
 @entity("COUNTER", pk="COUNTER#{name}", sk="COUNTER", version="revision")
@@ -63,9 +64,10 @@ def race(mode: str, **options: Any) -> Bench:
     return bench
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_schedule_is_the_same_on_a_server_as_in_memory(backend: Backend, mode: str) -> None:
-    for seed in range(6):
+    for seed in range(how_many(quick=2, deep=30)):
         expected, found = race(mode).run(seed), race(mode, client=backend.client).run(seed)
         if backend.name in ("embedded", "ministack"):
             # the others send no item with a failed condition, so that it is read afterwards: more calls

@@ -19,8 +19,11 @@ from dynamap import Store, Sync
 from examples import safe_writes
 from examples.safe_writes import OPENING_BALANCE, WRITERS, Account, Figures, Jar, own_table, run_tasks, run_threads
 from tests.backends import Backend
+from tests.depth import how_many
 
 ROOT = Path(__file__).parents[2]
+DEPOSITS_EACH = how_many(quick=10, deep=50)
+DEPOSITS = WRITERS * DEPOSITS_EACH
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +41,13 @@ def few_deposits(monkeypatch: pytest.MonkeyPatch) -> int:
     """A demo of two deposits for each writer, for what does not depend on how many there are; gives their sum."""
     monkeypatch.setattr(safe_writes, "DEPOSITS_EACH", 2)
     return 2 * WRITERS
+
+
+@pytest.fixture
+def deposits(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A demo of DEPOSITS deposits, which are all of its own in `make test-deep`; gives their number."""
+    monkeypatch.setattr(safe_writes, "DEPOSITS_EACH", DEPOSITS_EACH)
+    return DEPOSITS
 
 
 @pytest.fixture
@@ -77,11 +87,14 @@ MODES = pytest.mark.parametrize("mode", ["threads", "tasks"])
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @MODES
-def test_every_deposit_on_a_versioned_account_is_kept(mode: str, store: Store[Sync], backend: Backend) -> None:
+def test_every_deposit_on_a_versioned_account_is_kept(
+    mode: str, store: Store[Sync], backend: Backend, deposits: int
+) -> None:
     figures = run(mode, store, backend.url, Account)
-    assert figures.deposits == 400
-    assert figures.after == figures.before + 400 == OPENING_BALANCE + 400
+    assert figures.deposits == deposits
+    assert figures.after == figures.before + deposits == OPENING_BALANCE + deposits
     # All eight read before the first of them writes, so seven of them are too late.
     assert figures.conflicts >= WRITERS - 1
     # The figures are not only the example's own account of itself.
@@ -90,10 +103,13 @@ def test_every_deposit_on_a_versioned_account_is_kept(mode: str, store: Store[Sy
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @MODES
-def test_deposits_on_an_account_without_a_version_are_lost(mode: str, store: Store[Sync], backend: Backend) -> None:
+def test_deposits_on_an_account_without_a_version_are_lost(
+    mode: str, store: Store[Sync], backend: Backend, deposits: int
+) -> None:
     figures = run(mode, store, backend.url, Jar)
-    assert figures.deposits == 400
+    assert figures.deposits == deposits
     assert figures.conflicts == 0
     # The first eight all write the balance that each of them read.
     assert figures.lost >= WRITERS - 1
@@ -139,9 +155,14 @@ def test_the_demo_runs_where_the_environment_points_and_leaves_other_tables_alon
     assert backend.client.list_tables()["TableNames"] == before
 
 
+@pytest.mark.deep
 def test_the_demo_runs_as_a_program_on_an_embedded_engine() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "examples/safe_writes.py"],
+    # with fewer deposits than it has by itself, as `make demo` runs it
+    program = (
+        f"from examples import safe_writes as demo; demo.DEPOSITS_EACH = {DEPOSITS_EACH}; raise SystemExit(demo.main())"
+    )
+    done = subprocess.run(  # our own program
+        [sys.executable, "-W", "error", "-c", program],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -150,7 +171,7 @@ def test_the_demo_runs_as_a_program_on_an_embedded_engine() -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.count("the balance is 400 more, exactly") == 2
+    assert done.stdout.count(f"the balance is {DEPOSITS} more, exactly") == 2
     assert done.stdout.count("are lost, though each was answered with success") == 2
     assert done.stdout.endswith("Everything held.\n")
 

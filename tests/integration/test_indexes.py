@@ -25,6 +25,7 @@ from dynamap import (
     retry_on_conflict,
 )
 from tests.backends import Backend
+from tests.depth import how_many
 from tests.indexed import Case, Desks, Plain, Ticket, expected, found, later
 
 Repo = Repository[Sync, Any]
@@ -140,8 +141,12 @@ def send(operation: Any, cls: type[Any], item: Any, step: Step) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("cls", [Ticket, Case])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=how_many(quick=15, deep=1000),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(steps=STEPS)
 def test_after_any_writes_the_index_attributes_are_as_the_item_makes_them(
     desks: Store[Sync], client: Any, table_name: str, cls: type[Any], steps: list[Step]
