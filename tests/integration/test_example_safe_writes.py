@@ -158,10 +158,9 @@ def test_the_demo_runs_where_the_environment_points_and_leaves_other_tables_alon
 @pytest.mark.deep
 def test_the_demo_runs_as_a_program_on_an_embedded_engine() -> None:
     # with fewer deposits than it has by itself, as `make demo` runs it
-    program = (
-        f"from examples import safe_writes as demo; demo.DEPOSITS_EACH = {DEPOSITS_EACH}; raise SystemExit(demo.main())"
-    )
-    done = subprocess.run(  # our own program
+    few = f"safe_writes.DEPOSITS_EACH = {DEPOSITS_EACH}"
+    program = f"from examples import safe_writes; {few}; raise SystemExit(safe_writes.main())"
+    done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -267,9 +267,10 @@ def test_the_reason_for_the_plain_way_is_told(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_botocore_that_speaks_otherwise_is_left_alone(mode: str) -> None:
+def test_a_botocore_that_speaks_otherwise_is_left_alone(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(mode, lane=False) as client:
-        client.client.meta.service_model.metadata["protocol"] = "smithy-rpc-v2-cbor"
+        # every client of the session has this description
+        monkeypatch.setitem(client.client.meta.service_model.metadata, "protocol", "smithy-rpc-v2-cbor")
         client.use_lane(True)
         assert client.explain() == "plain: this botocore speaks the protocol smithy-rpc-v2-cbor"
 
