@@ -35,6 +35,7 @@ from dynamap.plan import Call, CallFailed, Reply
 from dynamap.store import intercepted
 from dynamap.testing import Fault, FaultPlan
 from tests.backends import Backend
+from tests.depth import how_many
 from tests.modes import Mode, RawTable
 
 BEFORE, AFTER, THROTTLE, CONFLICT = Fault.DROP_BEFORE, Fault.DROP_AFTER, Fault.THROTTLE, Fault.CONFLICT
@@ -592,10 +593,11 @@ def test_an_unknown_outcome_is_not_rerun(lab: Laboratory) -> None:
 
 
 MISHAPS = [None, BEFORE, AFTER, THROTTLE, CONFLICT]
-SAMPLES = 10
+SAMPLES = how_many(quick=3, deep=200)
 
 
 @IN_ONE_MODE
+@pytest.mark.deep
 @cases(*GUARDED, *CREATES[:2], *DELETES, *ABSOLUTE, *RELATIVE)
 def test_what_is_reported_agrees_with_what_happened(lab: Laboratory, case: Case) -> None:
     choose = random.Random(case.name)  # the same histories in every run

@@ -35,3 +35,4 @@ def test_numbers_of_processes_have_no_gap(name: str, running_backends: RunningBa
     counter = store.of(Numbered).get(sequence="invoice").required().strongly_consistent().send()
     assert counter.last == count
     store.delete_table()
+    store.close()

@@ -60,6 +60,7 @@ def test_ids_of_processes_are_distinct_though_one_is_killed(
     assert 1000 < min(numbers) <= max(numbers) <= block.high
     assert block.high - 1000 - len(numbers) <= sum(SIZES) + SIZES[0]
     store.delete_table()
+    store.close()
 
 
 FORKS = """

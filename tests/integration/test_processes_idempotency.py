@@ -46,3 +46,4 @@ def test_a_charge_that_processes_repeat_is_made_once(
     assert len(answers) == TIMES * len(keys)
     assert answers == [(key, charges[key]) for key, _ in answers]
     store.delete_table()
+    store.close()

@@ -54,3 +54,4 @@ def test_every_event_is_published_in_order_though_a_relay_is_killed(
         # it was put with version 1, so that the changes were made from 1, 2, 3, ...
         assert first == list(range(1, parcel.moves + 1))
     store.delete_table()
+    store.close()

@@ -45,3 +45,4 @@ def test_of_many_processes_one_gets_each_address(
     claims = {claim.value: claim.owner for claim in store.of(Claim, consistent=True).scan().send()}
     assert claims == {each.email.strip().lower(): each.id for each in registrants}
     store.delete_table()
+    store.close()

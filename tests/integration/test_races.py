@@ -23,6 +23,7 @@ from dynamap import (
     retry_on_conflict,
 )
 from tests.backends import Backend
+from tests.depth import how_many
 from tests.modes import Mode, RawTable
 
 WRITERS = 8
@@ -343,6 +344,7 @@ def test_an_update_of_what_another_deleted_finds_nothing(store: Store[Any], mode
     assert mode.wait(stocks.get(sku="s").send()) is None
 
 
+@pytest.mark.deep
 def test_the_embedded_engine_serves_many_threads(
     embedded_backend: Backend, running_modes: Any, table_name: str
 ) -> None:
@@ -352,7 +354,7 @@ def test_the_embedded_engine_serves_many_threads(
     accounts, stocks = store.of(Account), store.of(Stock)
     accounts.put(Account("a")).send()
     stocks.put(Stock("s")).send()
-    writers = 64
+    writers = how_many(quick=24, deep=64)
     meeting = Meeting(writers)
 
     def work(number: int) -> int:
