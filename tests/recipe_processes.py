@@ -37,7 +37,7 @@ def books(table: str) -> Table:
 
 
 def store_at(url: str, table: Table) -> Store[Sync]:
-    """A store with a client of this process; dynamap makes it, since to import boto3 takes longer than what is to do."""
+    """A store with a client of this process, made by dynamap: to import boto3 takes longer than what is to do."""
     return connect(table, endpoint_url=url, region_name="us-east-1")
 
 

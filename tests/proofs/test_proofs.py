@@ -55,7 +55,7 @@ def test_both_forms_are_one_source(source: Path) -> None:
 @pytest.mark.parametrize(("name", "scenario", "mode"), SCENARIOS)
 def test_random_schedules(name: str, scenario: str, mode: Mode) -> None:
     tally = framework.random_schedules(
-        scenario_of(name, scenario, mode), framework.load_recipe(name, mode), how_many(quick=25, deep=2000)
+        scenario_of(name, scenario, mode), framework.load_recipe(name, mode), how_many(quick=15, deep=2000)
     )
     assert not tally.violations, tally.violations[0]
 
@@ -66,7 +66,7 @@ def test_every_fault_at_every_call(name: str, scenario: str, mode: Mode) -> None
     tally = Tally()
     strikes = list(framework.strikes(chosen, recipe))
     # the modes share the strikes out, since they share the core
-    step = how_many(quick=6, deep=1)
+    step = how_many(quick=10, deep=1)
     for strike in strikes[MODES.index(mode) % step :: step]:
         tally.count(chosen(recipe, Stage({"strike": strike})), 1)
     assert tally.faults, "no fault struck"
