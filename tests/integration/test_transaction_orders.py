@@ -18,7 +18,7 @@ from tests.backends import Backend
 from tests.depth import how_many
 from tests.modes import Mode, RawTable
 
-MANY = settings(max_examples=how_many(quick=150, deep=20_000))
+MANY = settings(max_examples=how_many(quick=50, deep=20_000))
 
 
 @entity("ACCOUNT", pk="ACCOUNT#{id}", sk="BALANCE", version="revision", frozen=True)
