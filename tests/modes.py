@@ -104,14 +104,15 @@ class RawTable:
         self.name = name
 
     def create(self) -> None:
-        self.client.create_table(
+        answer = self.client.create_table(
             TableName=self.name,
             AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in ("pk", "sk")],
             KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
             BillingMode="PAY_PER_REQUEST",
         )
-        while self.client.describe_table(TableName=self.name)["Table"]["TableStatus"] != "ACTIVE":
-            pass
+        status = answer["TableDescription"]["TableStatus"]
+        while status != "ACTIVE":
+            status = self.client.describe_table(TableName=self.name)["Table"]["TableStatus"]
 
     def get(self, pk: str, sk: str) -> dict[str, Any] | None:
         item: dict[str, Any] | None = self.client.get_item(

@@ -325,7 +325,7 @@ def test_random_calls_are_answered_as_the_servers_answer_them(
     sends_items = backend.name in SEND_ITEMS
     without = DEVIATIONS.get(backend.name, {})
 
-    @settings(max_examples=how_many(quick=60, deep=3000))
+    @settings(max_examples=how_many(quick=60, deep=600))
     @given(st.lists(calls(without, transactions=transactions), min_size=1, max_size=12))
     def compare(sequence: list[tuple[str, dict[str, Any]]]) -> None:
         pk = f"{uuid.uuid4().hex[:6]}-{next(partitions)}"

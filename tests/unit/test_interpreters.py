@@ -50,3 +50,10 @@ def test_the_metadata_names_the_interpreters_that_are_tested() -> None:
     assert f'requires-python = ">={VERSIONS[0]}"' in metadata
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert re.findall(r"^INTERPRETERS := (.*)$", makefile, flags=re.MULTILINE) == [" ".join(VERSIONS)]
+
+
+def test_what_is_left_out_on_other_interpreters_is_there() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", "")
+    (globs,) = re.findall(r"^EVERYWHERE_THE_SAME := (.*)$", makefile, flags=re.MULTILINE)
+    assert len(globs.split()) > 10
+    assert [glob for glob in globs.split() if not list((ROOT / "tests" / "unit").glob(glob))] == []

@@ -193,7 +193,7 @@ def readings(entity: Entity[Any], key: Mapping[str, Any]) -> Iterator[dict[str, 
 
 # ---- the tests
 
-SETTINGS = settings(max_examples=how_many(quick=20, deep=600))
+SETTINGS = settings(max_examples=how_many(quick=20, deep=300))
 
 
 def test_the_documents_declare_models() -> None:
