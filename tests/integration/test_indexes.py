@@ -144,7 +144,8 @@ def send(operation: Any, cls: type[Any], item: Any, step: Step) -> None:
 @pytest.mark.deep
 @pytest.mark.parametrize("cls", [Ticket, Case])
 @settings(
-    max_examples=how_many(quick=15, deep=300),
+    max_examples=how_many(quick=15, deep=60),
+    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=STEPS)

@@ -593,7 +593,7 @@ def test_an_unknown_outcome_is_not_rerun(lab: Laboratory) -> None:
 
 
 MISHAPS = [None, BEFORE, AFTER, THROTTLE, CONFLICT]
-SAMPLES = how_many(quick=3, deep=50)
+SAMPLES = how_many(quick=3, deep=10)
 
 
 @IN_ONE_MODE
