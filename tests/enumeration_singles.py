@@ -389,6 +389,7 @@ def _that_expire() -> Iterator[_Base]:
         leftover,
         lambda s: s.upsert(id="1").if_version(0).set(F(Lease.text), "mine"),
         Excludes.NEW_VERSION,
+        imitated_by=again,
     )
     yield _Base(
         f"upsert, ignore_version add {onto}",
@@ -397,6 +398,7 @@ def _that_expire() -> Iterator[_Base]:
         lambda s: s.upsert(id="1").ignore_version().add(F(Lease.count), 1),
         nobody,
         undone_by=twice,
+        imitated_by=again,
     )
 
 
