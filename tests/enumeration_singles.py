@@ -389,7 +389,8 @@ def _that_expire() -> Iterator[_Base]:
         leftover,
         lambda s: s.upsert(id="1").if_version(0).set(F(Lease.text), "mine"),
         Excludes.NEW_VERSION,
-        imitated_by=again,
+        # and it has an id, which another must replace
+        imitated_by=again + 1,
     )
     yield _Base(
         f"upsert, ignore_version add {onto}",
