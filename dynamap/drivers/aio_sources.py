@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from dynamap.drivers.clients import PLACEHOLDERS, ClientOptions, accept_async_client, client_arguments, placeholders_for
+from dynamap.drivers.lane import lane_of
 from dynamap.drivers.sources import RENEWAL_SECONDS, explain_client
 from dynamap.errors import RequestError
 
@@ -119,4 +120,7 @@ async def _open(options: ClientOptions) -> _Opened:
         client = accept_async_client(
             await resources.enter_async_context(session.create_client(**arguments)), lane=options.lane
         )
+        lane = lane_of(client)
+        if lane is not None:
+            lane.validates = True
         return _Opened(client, resources.pop_all())

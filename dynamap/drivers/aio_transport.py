@@ -197,7 +197,7 @@ class _Wire(asyncio.Protocol):
         answer: asyncio.Future[Answer] = self.loop.create_future()
         self._answer = answer
         self._patience, self._last_heard = seconds, self.loop.time()
-        self._timer = self.loop.call_at(self._last_heard + seconds, self._look)
+        self._watch(self._last_heard + seconds)
         try:
             if self._lost:
                 self._fail(ConnectionResetError("the connection is lost"))
@@ -206,7 +206,6 @@ class _Wire(asyncio.Protocol):
                 self._unsent = self.transport.get_write_buffer_size()
             return await answer
         finally:
-            self._timer.cancel()
             self._answer = None
 
     def is_usable(self) -> bool:
@@ -218,8 +217,20 @@ class _Wire(asyncio.Protocol):
         return plain is None or not wait_for_read(plain, timeout=0)
 
     def close(self) -> None:
+        self._unwatch()
         if self.transport is not None:
             self.transport.abort()
+
+    def _watch(self, due: float) -> None:
+        """See to it that `_look` is called by then; a timer of an earlier request serves as well."""
+        if self._timer is None or self._timer.when() > due:
+            self._unwatch()
+            self._timer = self.loop.call_at(due, self._look)
+
+    def _unwatch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     # ---- what the transport calls
 
@@ -244,6 +255,7 @@ class _Wire(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._lost = True
+        self._unwatch()
         self._over(exc)
 
     def _over(self, error: Exception | None) -> None:
@@ -262,12 +274,15 @@ class _Wire(asyncio.Protocol):
 
     def _look(self) -> None:
         """See whether something has happened in time."""
+        self._timer = None
+        if self._answer is None:
+            return
         unsent = self.transport.get_write_buffer_size()
         if unsent < self._unsent:
             self._unsent, self._last_heard = unsent, self.loop.time()
         due = self._last_heard + self._patience
         if due > self.loop.time():
-            self._timer = self.loop.call_at(due, self._look)
+            self._watch(due)
         else:
             self._fail(TimeoutError())
 

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from dynamap.drivers.failures import check_reply, within_deadline, without_retries
-from dynamap.drivers.lane import AsyncLane, SyncLane, lane_of
+from dynamap.drivers.lane import AsyncLane, Lane, SyncLane, lane_of
 from dynamap.errors import RequestError
 
 __all__ = [
@@ -53,6 +53,7 @@ class ClientOptions:
 
 def accept_client(client: Any, *, lane: bool = False) -> Any:
     """Take a client for our calls: its own retries stay as they are for everybody else's."""
+    way: Lane | None = None
 
     def needs_retry(
         response: Any = None,
@@ -61,7 +62,9 @@ def accept_client(client: Any, *, lane: bool = False) -> Any:
         endpoint: Any = None,
         **_rest: object,
     ) -> None:
-        way = lane_of(client)
+        nonlocal way
+        # a store that comes later may give the client its lane
+        way = way or lane_of(client)
         if way is not None:
             way.use(endpoint)
         http = without_retries(client, response, caught_exception, operation)
@@ -79,6 +82,7 @@ def accept_client(client: Any, *, lane: bool = False) -> Any:
 
 def accept_async_client(client: Any, *, lane: bool = False) -> Any:
     """The same for aiobotocore, whose bodies are awaited."""
+    way: Lane | None = None
 
     async def needs_retry(
         response: Any = None,
@@ -87,7 +91,9 @@ def accept_async_client(client: Any, *, lane: bool = False) -> Any:
         endpoint: Any = None,
         **_rest: object,
     ) -> None:
-        way = lane_of(client)
+        nonlocal way
+        # a store that comes later may give the client its lane
+        way = way or lane_of(client)
         if way is not None:
             way.use(endpoint)
         http = without_retries(client, response, caught_exception, operation)
@@ -156,6 +162,8 @@ def client_arguments(options: ClientOptions, session: Any, config: Callable[...,
             read_timeout=_LOCAL_READ_TIMEOUT if options.is_local else _READ_TIMEOUT,
             max_pool_connections=_POOL,
             tcp_keepalive=True,
+            # of what botocore is given by the lane there is nothing to validate, and of the rest the lane lets it
+            parameter_validation=not options.lane,
             retries={"mode": "standard", "total_max_attempts": 1},
             user_agent=_user_agent(session),
         ),
@@ -213,6 +221,7 @@ def make_client(options: ClientOptions) -> Any:
     client = accept_client(session.create_client(**arguments), lane=options.lane)
     lane = lane_of(client)
     if lane is not None:
+        lane.validates = True
         lane.transport = import_module("dynamap.drivers.transport").transport_of(client, session)
     return client
 

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Generator
 from copy import copy
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary, ref
@@ -33,6 +34,7 @@ Steps = Generator[Any, Any, Any]
 
 _REPLACED = ("botocore.endpoint", "botocore.httpsession")
 _KEY, _SIGNATURE = "dynamap_passage", "dynamap_signature"
+_OURS = "dynamap"
 _FIRST_NO_SUCCESS = 300
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 _log = logging.getLogger("botocore")
@@ -64,16 +66,32 @@ class _Attempt:
         self.name = f"dynamodb.{model.name}"
 
 
+class _Signature:
+    """What a request is signed with, if it is left to the lane."""
+
+    __slots__ = ("auth", "is_ours", "region", "service")
+
+    def __init__(self, auth: Any, region: str, service: str) -> None:
+        self.auth, self.region, self.service = auth, region, service
+        self.is_ours = False
+
+
 class Lane:
     """The handlers of one client; see `SyncLane` and `AsyncLane`."""
 
     before_call: Callable[..., Any]
     transport: Any = None
     """Connections of the lane's own; without them, and for what they do not take, the client's are used."""
+    validates = False
+    """Whether the client leaves it to the lane to look at the parameters of calls that take the plain way."""
 
     def __init__(self, client: Any) -> None:
         self._events = client.meta.events
         self._signer = Signer()
+        # loaded with the client
+        self._unsigned: Any = import_module("botocore").UNSIGNED
+        self._create_request: Any = import_module("botocore.awsrequest").create_request_object
+        self._validate: Any = import_module("botocore.validate").validate_parameters
         self._endpoint: Any = None
         self._closed: str | None = None
         self._exception = ""
@@ -91,6 +109,7 @@ class Lane:
             self._events.register_last(event, handler, unique_id=f"dynamap-lane-{event}")
         # beside botocore's own signer, so that what comes after it is as little signed as ever
         self._events.register("request-created.dynamodb", self.sign, unique_id="dynamap-lane-sign")
+        self._events.register_last("choose-signer", self.choose, unique_id="dynamap-lane-choose")
 
     def explain(self) -> str:
         """Which way the calls take, and why."""
@@ -133,13 +152,17 @@ class Lane:
 
     def build(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> None:
         """Write the body, and leave only what botocore needs to find the endpoint."""
+        if not self._builds(params, model, context) and self.validates and model.input_shape is not None:
+            self._validate(params, model.input_shape)
+
+    def _builds(self, params: Any, model: Any, context: Any) -> bool:
         passage: _Passage | None = context.get(_KEY)
         if passage is None:
-            return
+            return False
         if params is not passage.params:
             del context[_KEY]
             self._plainly("another handler of provide-client-params gave the parameters")
-            return
+            return False
         if passage.given != passage.before:
             self._refuse("a handler of provide-client-params that comes after ours changes parameters")
         small = small_params(model.name, params)
@@ -147,10 +170,11 @@ class Lane:
         if small is None or body is None:
             del context[_KEY]
             self._plainly("botocore is to judge its parameters")
-            return
+            return False
         passage.body, passage.small = body, small
         params.clear()
         params.update(small)
+        return True
 
     def _entered(self, model: Any, params: Any, request_signer: Any, context: Any) -> Steps | None:
         """The steps of a call that is on its way, which end with `(http, parsed)`; None of one that is not.
@@ -269,11 +293,6 @@ class Lane:
 
     def _signed(self, attempt: _Attempt) -> Steps:
         """The request with its signature; None for the plain way."""
-        # loaded with the first client
-        from botocore.awsrequest import (  # noqa: PLC0415
-            create_request_object,  # pyright: ignore[reportUnknownVariableType]
-        )
-
         context, signer, name = attempt.context, attempt.signer, attempt.name
         given = context.get("auth_type")
         auth_type = given or signer.signature_version
@@ -282,25 +301,15 @@ class Lane:
             self._plainly("it is not signed in the usual way")
             return None
         region, service = signing.get("region") or signer.region_name, signing.get("signing_name", signer.signing_name)
-        _, version = yield self._events.emit_until_response(
-            f"choose-signer.{name}",
-            signing_name=service,
-            region_name=region,
-            signature_version=auth_type,
-            context=context,
-        )
-        if version not in (None, "v4") or not context.get("payload_signing_enabled", True):
-            self._plainly("a handler of choose-signer or the configuration wants another signature")
-            return None
         auth = yield signer.get_auth_instance(service, region, "v4")
         retries = context.setdefault("retries", {})
         retries["attempt"] = 1
         if "invocation-id" not in retries:
             retries["invocation-id"] = _invocation()
-        request = create_request_object(attempt.params)
-        # botocore's own signer is a handler of this event: as for an operation without authentication it leaves the
-        # request as it is, and everybody else's handlers have their turn
-        context["auth_type"], context[_SIGNATURE] = "none", (auth, region, service)
+        request = self._create_request(attempt.params)
+        # botocore's own signer is a handler of this event: it asks for the signature to use, of a name that only
+        # `choose` knows, so that everybody else's handlers have their turn
+        context["auth_type"], context[_SIGNATURE] = _OURS, _Signature(auth, region, service)
         try:
             yield self._events.emit(f"request-created.{name}", request=request, operation_name=attempt.model.name)
         finally:
@@ -308,22 +317,36 @@ class Lane:
             del context[_SIGNATURE]
         return request
 
+    def choose(self, context: Any = None, **_rest: object) -> Any:
+        """Let botocore sign nothing where nobody wants another signature than the usual one."""
+        found: _Signature | None = context.get(_SIGNATURE)
+        if found is None:
+            return None
+        found.is_ours = True
+        return self._unsigned
+
     def sign(self, request: Any = None, **_rest: object) -> None:
         """Sign a request of the lane, unless a handler before has done so."""
-        found: tuple[Any, str, str] | None = request.context.get(_SIGNATURE)
-        if found is None or "Authorization" in request.headers:
+        found: _Signature | None = request.context.get(_SIGNATURE)
+        if found is None or not found.is_ours or "Authorization" in request.headers:
             return
-        auth, region, service = found
+        auth = found.auth
         headers = None
         if (
             _is_known(auth)
             and auth.credentials is not None
+            and request.context.get("payload_signing_enabled", True)
             and type(request.data) is bytes
             and not request.params
             and request.method == "POST"
         ):
             headers = self._signer.headers(
-                request.headers.items(), request.url, request.data, auth.credentials, region=region, service=service
+                request.headers.items(),
+                request.url,
+                request.data,
+                auth.credentials,
+                region=found.region,
+                service=found.service,
             )
         if headers is None:
             auth.add_auth(request)
