@@ -16,13 +16,16 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
 from dynamap.drivers import AsyncDriver, SyncDriver
+from dynamap.drivers.lane import lane_of
 from dynamap.plan import Call, Plan
 from tests.sessions import shared_session
 
-__all__ = ["KEYS", "MODES", "Answer", "LaneClient", "opened"]
+__all__ = ["KEYS", "MODES", "OWN", "Answer", "LaneClient", "opened"]
 
 KEYS = {"aws_access_key_id": "AKIDEXAMPLE", "aws_secret_access_key": "secret", "aws_session_token": "token"}
 MODES = ["sync", "async"]
+# of clients as dynamap makes them
+OWN = ["sync, own", "async, own"]
 GET = Call("GetItem", {"TableName": "table", "Key": {"pk": {"S": "a"}}})
 
 
@@ -49,11 +52,14 @@ class Answer:
 class LaneClient:
     """A client with a driver of its mode; *sent* are the requests that would have gone out."""
 
-    def __init__(self, client: Any, loop: asyncio.AbstractEventLoop | None, *, lane: bool) -> None:
+    def __init__(self, client: Any, loop: asyncio.AbstractEventLoop | None, *, lane: bool, own: bool = False) -> None:
         self.client, self._loop = client, loop
         self.sent: list[Any] = []
         self.answers: list[Answer] = []
         self.use_lane(lane)
+        way = lane_of(client)
+        if way is not None and own:
+            way.own()
         # before what tests register, which is called first then
         client.meta.events.register_last("before-send", self._send_async if loop else self._send)
 
@@ -114,13 +120,14 @@ def opened(
     mode: str, *, lane: bool = True, session: Any = None, warm: bool = True, **options: Any
 ) -> Iterator[LaneClient]:
     """A client, which has had its first call unless it is not to be *warm*."""
+    mode, _, own = mode.partition(", ")
     arguments: dict[str, Any] = {"region_name": "us-east-1", **({} if session else KEYS)}
     retries = options.pop("retries", None)
     config: Any = AioConfig if mode == "async" else Config
-    arguments |= {"config": config(retries=retries), **options}
+    arguments |= {"config": config(retries=retries, parameter_validation=not own), **options}
     if mode == "sync":
         made = (session or shared_session(mode)).create_client("dynamodb", **arguments)
-        yield _warmed(LaneClient(made, None, lane=lane), warm)
+        yield _warmed(LaneClient(made, None, lane=lane, own=bool(own)), warm)
         made.close()
         return
     loop = asyncio.new_event_loop()
@@ -128,7 +135,7 @@ def opened(
     context = (session or shared_session(mode)).create_client("dynamodb", **arguments)
     made = loop.run_until_complete(stack.enter_async_context(context))
     try:
-        yield _warmed(LaneClient(made, loop, lane=lane), warm)
+        yield _warmed(LaneClient(made, loop, lane=lane, own=bool(own)), warm)
     finally:
         loop.run_until_complete(stack.aclose())
         loop.close()

@@ -122,5 +122,6 @@ async def _open(options: ClientOptions) -> _Opened:
         )
         lane = lane_of(client)
         if lane is not None:
-            lane.validates = True
+            # they are what it makes its connections with
+            lane.own()
         return _Opened(client, resources.pop_all())

@@ -221,8 +221,7 @@ def make_client(options: ClientOptions) -> Any:
     client = accept_client(session.create_client(**arguments), lane=options.lane)
     lane = lane_of(client)
     if lane is not None:
-        lane.validates = True
-        lane.transport = import_module("dynamap.drivers.transport").transport_of(client, session)
+        lane.own(import_module("dynamap.drivers.transport").transport_of(client, session))
     return client
 
 

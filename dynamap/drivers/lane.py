@@ -11,31 +11,21 @@ What is of a kind unknown here takes the plain way: botocore goes on with the bo
 from __future__ import annotations
 
 import logging
-import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
-from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from dynamap.drivers.failures import DamagedReply, OurCall, check_reply, our_call
-from dynamap.drivers.messages import Headers
-from dynamap.drivers.replies import parsed_reply
+from dynamap.drivers.attempts import Attempt, Attempts, Steps
+from dynamap.drivers.failures import OurCall, our_call
 from dynamap.drivers.requests import OPERATIONS, body_of, small_params
-from dynamap.drivers.signing import Signer
 
 __all__ = ["AsyncLane", "Lane", "LaneRefused", "SyncLane", "lane_of"]
 
-Steps = Generator[Any, Any, Any]
-"""Yields what a client gives, an answer or one that is still to be awaited, and is sent the answer."""
-
-_REPLACED = ("botocore.endpoint", "botocore.httpsession")
-_KEY, _SIGNATURE = "dynamap_passage", "dynamap_signature"
-_OURS = "dynamap"
-_FIRST_NO_SUCCESS = 300
+_KEY = "dynamap_passage"
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 _log = logging.getLogger("botocore")
 
@@ -56,43 +46,18 @@ class _Passage:
     body: bytes = b""
 
 
-class _Attempt:
-    """What the sending of one request needs to know."""
-
-    __slots__ = ("call", "context", "model", "name", "params", "signer")
-
-    def __init__(self, call: OurCall, model: Any, params: Any, signer: Any, context: Any) -> None:
-        self.call, self.model, self.params, self.signer, self.context = call, model, params, signer, context
-        self.name = f"dynamodb.{model.name}"
-
-
-class _Signature:
-    """What a request is signed with, if it is left to the lane."""
-
-    __slots__ = ("auth", "is_ours", "region", "service")
-
-    def __init__(self, auth: Any, region: str, service: str) -> None:
-        self.auth, self.region, self.service = auth, region, service
-        self.is_ours = False
-
-
 class Lane:
     """The handlers of one client; see `SyncLane` and `AsyncLane`."""
 
     before_call: Callable[..., Any]
     transport: Any = None
-    """Connections of the lane's own; without them, and for what they do not take, the client's are used."""
-    validates = False
-    """Whether the client leaves it to the lane to look at the parameters of calls that take the plain way."""
+    """Connections of the lane's own."""
 
     def __init__(self, client: Any) -> None:
         self._events = client.meta.events
-        self._signer = Signer()
+        self._attempts = Attempts(self._events, self._plainly, self._pause, self._for_session)
         # loaded with the client
-        self._unsigned: Any = import_module("botocore").UNSIGNED
-        self._create_request: Any = import_module("botocore.awsrequest").create_request_object
         self._validate: Any = import_module("botocore.validate").validate_parameters
-        self._endpoint: Any = None
         self._closed: str | None = None
         self._exception = ""
         protocol = client.meta.service_model.metadata.get("protocol")
@@ -107,24 +72,30 @@ class Lane:
             ("before-call", self.before_call),
         ):
             self._events.register_last(event, handler, unique_id=f"dynamap-lane-{event}")
-        # beside botocore's own signer, so that what comes after it is as little signed as ever
-        self._events.register("request-created.dynamodb", self.sign, unique_id="dynamap-lane-sign")
-        self._events.register_last("choose-signer", self.choose, unique_id="dynamap-lane-choose")
+        self._attempts.register()
+
+    def own(self, transport: Any = None) -> None:
+        """Know that nobody else has the client, which lets the lane validate parameters; *transport* are connections.
+
+        Without a transport the client's own connections are used.
+        """
+        self.transport = self._attempts.transport = transport
+        self._attempts.owned = True
 
     def explain(self) -> str:
         """Which way the calls take, and why."""
         if self._closed is not None:
             return f"plain: {self._closed}"
-        if self._endpoint is None:
+        if not self._attempts.are_ready:
             return "plain: the first call goes the plain way, from its answer on the next take the lane"
         over = "its own connections" if self.transport is None else "the lane's own connections"
         return f"lane: through the client and its events, over {over}{self._exception}"
 
     def use(self, endpoint: Any) -> None:
         """Take the endpoint that `needs-retry` names after an answer; its connections are the client's."""
-        if self._endpoint is None and endpoint is not None and self._closed is None:
+        if self._attempts.endpoint is None and endpoint is not None and self._closed is None:
             if all(hasattr(endpoint, name) for name in ("http_session", "prepare_request")):
-                self._endpoint = endpoint
+                self._attempts.endpoint = endpoint
             else:
                 self._closed = f"the client's endpoint is a {type(endpoint).__name__}, which is not botocore's"
 
@@ -152,7 +123,7 @@ class Lane:
 
     def build(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> None:
         """Write the body, and leave only what botocore needs to find the endpoint."""
-        if not self._builds(params, model, context) and self.validates and model.input_shape is not None:
+        if not self._builds(params, model, context) and self._attempts.owned and model.input_shape is not None:
             self._validate(params, model.input_shape)
 
     def _builds(self, params: Any, model: Any, context: Any) -> bool:
@@ -185,10 +156,10 @@ class Lane:
         if passage is None:
             return None
         self._hand_over(passage, params)
-        if self._endpoint is None:
+        if not self._attempts.are_ready:
             # botocore sends the same body: a transaction that is sent again, on the lane, is the same to the byte
             return None
-        return self._steps(_Attempt(passage.call, model, params, request_signer, context))
+        return self._attempts.steps(Attempt(passage.call, model, params, request_signer, context))
 
     def _hand_over(self, passage: _Passage, request: Any) -> None:
         if passage.params != passage.small:
@@ -207,152 +178,6 @@ class Lane:
     def _for_session(self, prepared: Any) -> Any:
         """The request in the form that the client's own connections are quickest with."""
         return prepared
-
-    # ---- what botocore's endpoint does, one attempt
-
-    def _steps(self, attempt: _Attempt) -> Steps:
-        try:
-            return (yield from self._attempt(attempt))
-        except Exception as error:
-            yield self._events.emit(f"after-call-error.{attempt.name}", exception=error, context=attempt.context)
-            raise
-
-    def _attempt(self, attempt: _Attempt) -> Steps:
-        emit, endpoint, name, model = self._events.emit, self._endpoint, attempt.name, attempt.model
-        request = yield from self._signed(attempt)
-        if request is None:
-            return None
-        prepared = _prepared(request) if _is_botocores(endpoint.prepare_request) else None
-        prepared = prepared or endpoint.prepare_request(request)
-        http = error = response = parsed = None
-        try:
-            http = _first((yield emit(f"before-send.{name}", request=prepared)))
-            if http is None and self.transport is not None and _is_botocores(endpoint.http_session.send):
-                http = yield self.transport.send(prepared)
-            if http is None:
-                http = yield endpoint.http_session.send(self._for_session(prepared))
-        except Exception as raised:  # noqa: BLE001 - needs-retry is told, and raises it
-            error = raised
-        if http is not None:
-            response = {
-                "headers": http.headers,
-                "status_code": http.status_code,
-                "context": {"operation_name": model.name},
-                "body": (yield http.content),
-            }
-            parsed = yield from self._parsed(attempt, http, response)
-        yield emit(
-            f"response-received.{name}",
-            response_dict=response,
-            parsed_response=parsed,
-            context=attempt.context,
-            exception=error,
-        )
-        answer = None if http is None or parsed is None else (http, parsed)
-        responses = yield emit(
-            f"needs-retry.{name}",
-            response=answer,
-            endpoint=endpoint,
-            operation=model,
-            attempts=1,
-            caught_exception=error,
-            request_dict=attempt.params,
-        )
-        delay = _first(responses)
-        if delay is not None and delay is not False:
-            yield self._pause(delay)
-            return None
-        if error is not None:
-            raise error
-        if parsed is not None:
-            parsed["ResponseMetadata"]["RetryAttempts"] = 0
-        return answer
-
-    def _parsed(self, attempt: _Attempt, http: Any, response: dict[str, Any]) -> Steps:
-        """The answer as a dict; the call remembers the one that was found whole, so that nobody has to look again."""
-        customized: dict[str, Any] = {}
-        whole, decode = False, attempt.call.decode
-        if response["status_code"] < _FIRST_NO_SUCCESS:
-            try:
-                check_reply(response["headers"], response["body"], parsed=True)
-                whole = True
-            except DamagedReply:
-                decode = None
-        body = response["body"]
-        yield self._events.emit(
-            f"before-parse.{attempt.name}",
-            operation_model=attempt.model,
-            response_dict=response,
-            customized_response_dict=customized,
-        )
-        parsed, read = parsed_reply(attempt.model, response, decode)
-        if whole and read and response["body"] is body:
-            attempt.call.whole = http
-        parsed.update(customized)
-        return parsed
-
-    def _signed(self, attempt: _Attempt) -> Steps:
-        """The request with its signature; None for the plain way."""
-        context, signer, name = attempt.context, attempt.signer, attempt.name
-        given = context.get("auth_type")
-        auth_type = given or signer.signature_version
-        signing: dict[str, Any] = context.get("signing") or {}
-        if auth_type != "v4" or "request_credentials" in signing or "identity_cache" in signing:
-            self._plainly("it is not signed in the usual way")
-            return None
-        region, service = signing.get("region") or signer.region_name, signing.get("signing_name", signer.signing_name)
-        auth = yield signer.get_auth_instance(service, region, "v4")
-        retries = context.setdefault("retries", {})
-        retries["attempt"] = 1
-        if "invocation-id" not in retries:
-            retries["invocation-id"] = _invocation()
-        request = self._create_request(attempt.params)
-        # botocore's own signer is a handler of this event: it asks for the signature to use, of a name that only
-        # `choose` knows, so that everybody else's handlers have their turn
-        context["auth_type"], context[_SIGNATURE] = _OURS, _Signature(auth, region, service)
-        try:
-            yield self._events.emit(f"request-created.{name}", request=request, operation_name=attempt.model.name)
-        finally:
-            context["auth_type"] = given
-            del context[_SIGNATURE]
-        return request
-
-    def choose(self, context: Any = None, **_rest: object) -> Any:
-        """Let botocore sign nothing where nobody wants another signature than the usual one."""
-        found: _Signature | None = context.get(_SIGNATURE)
-        if found is None:
-            return None
-        found.is_ours = True
-        return self._unsigned
-
-    def sign(self, request: Any = None, **_rest: object) -> None:
-        """Sign a request of the lane, unless a handler before has done so."""
-        found: _Signature | None = request.context.get(_SIGNATURE)
-        if found is None or not found.is_ours or "Authorization" in request.headers:
-            return
-        auth = found.auth
-        headers = None
-        if (
-            _is_known(auth)
-            and auth.credentials is not None
-            and request.context.get("payload_signing_enabled", True)
-            and type(request.data) is bytes
-            and not request.params
-            and request.method == "POST"
-        ):
-            headers = self._signer.headers(
-                request.headers.items(),
-                request.url,
-                request.data,
-                auth.credentials,
-                region=found.region,
-                service=found.service,
-            )
-        if headers is None:
-            auth.add_auth(request)
-            return
-        for header, value in headers:
-            request.headers[header] = value
 
 
 class SyncLane(Lane):
@@ -434,50 +259,3 @@ def lane_of(client: Any, make: Callable[[Any], Lane] | None = None) -> Lane | No
         lane.register()
         _lanes[events] = ref(lane)
     return lane
-
-
-def _first(responses: Any) -> Any:
-    return next((response for _, response in responses if response is not None), None)
-
-
-def _invocation() -> str:
-    """What `str(uuid4())` gives, sooner."""
-    digits = os.urandom(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
-
-
-def _is_botocores(method: Any) -> bool:
-    """Whether nobody has put a function of theirs in the place of this method, as tracing does."""
-    # a wrapper may look like what it wraps, but for its type
-    if type(method) is not MethodType or type(method.__func__) is not FunctionType:
-        return False
-    return method.__func__.__globals__.get("__name__") in _REPLACED
-
-
-def _prepared(request: Any) -> Any:
-    """What botocore prepares of a request that is of the usual kind; None of another."""
-    # loaded with the first client
-    from botocore.awsrequest import AWSPreparedRequest  # noqa: PLC0415
-
-    body = request.data
-    if type(body) is not bytes or not body or request.params:
-        return None
-    headers: Any = Headers()
-    for name, value in request.headers.items():
-        headers[name] = value.encode() if isinstance(value, str) else value
-    if len(headers) != len(request.headers) or "Transfer-Encoding" in headers:
-        return None
-    if "Content-Length" not in headers:
-        headers["Content-Length"] = str(len(body))
-    prepared: Any = AWSPreparedRequest(request.method, request.url, headers, body, request.stream_output)
-    # older ones have none
-    prepared.context = request.context
-    return prepared
-
-
-def _is_known(auth: object) -> bool:
-    return (type(auth).__module__, type(auth).__qualname__) in {
-        ("botocore.auth", "SigV4Auth"),
-        ("botocore.crt.auth", "CrtSigV4Auth"),
-    }

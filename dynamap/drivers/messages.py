@@ -6,6 +6,7 @@ An answer of the usual form, as the service gives it, is taken apart here; any o
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse, IncompleteRead
@@ -16,7 +17,10 @@ __all__ = ["Answer", "Headers", "Reader", "request_bytes"]
 _END_OF_HEAD = b"\r\n\r\n"
 _OTHER_ENDS = (b"\n\n", b"\n\r\n")
 _ANNOUNCEMENT = b"HTTP/1.1 100"
-_VERSION = "HTTP/1.1 "
+# https://www.rfc-editor.org/rfc/rfc9112#name-field-syntax
+_USUAL_HEAD = re.compile(
+    r"HTTP/1\.1 ([0-9]{3})(?: [^\r\n\0]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*)*", re.ASCII
+)
 _FIRST_FINAL = 200
 # they have no body, whatever their headers say
 _BODILESS = (204, 304)
@@ -30,12 +34,9 @@ class Headers(MutableMapping[str, Any]):
     __slots__ = ("_names", "_values")
 
     def __init__(self, headers: Iterable[tuple[str, Any]] = ()) -> None:
-        self._names: dict[str, str] = {}
-        self._values: dict[str, Any] = {}
-        for name, value in headers:
-            lowered = name.lower()
-            self._names[lowered] = name
-            self._values[lowered] = value
+        pairs = list(headers)
+        self._names: dict[str, str] = {name.lower(): name for name, _ in pairs}
+        self._values: dict[str, Any] = {name.lower(): value for name, value in pairs}
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name.lower()]
@@ -82,8 +83,7 @@ def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes) ->
     Raises ValueError for a header that would end before its line does.
     """
     lines = [f"POST / HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: identity"]
-    for name, value in headers:
-        lines.append(f"{name}: {value.decode('latin-1') if isinstance(value, bytes) else value}")
+    lines += [f"{name}: {value.decode('latin-1') if type(value) is bytes else value}" for name, value in headers]
     head = "\r\n".join(lines)
     # two are in the first of them
     breaks = len(lines) + 1
@@ -182,18 +182,15 @@ class Reader:
 
 def _usual_head(text: str) -> _Head | None:
     """The head of an answer whose body has a length; None for one of another form."""
-    first, *lines = text.split("\r\n")
-    code = first[9:12]
-    if not first.startswith(_VERSION) or not code.isdecimal() or len(code) != len("200") or first[12:13].strip():
+    found = _USUAL_HEAD.fullmatch(text)
+    if found is None:
         return None
-    if text.count("\r") != len(lines) or text.count("\n") != len(lines) or "\0" in text:
-        return None
-    headers = Headers(_parts(line) for line in lines)
+    lines = text.split("\r\n")
+    headers = Headers([(name, value.strip(" \t")) for name, _, value in [line.partition(":") for line in lines[1:]]])
     length = headers.get("content-length", "")
-    status = int(code)
+    status = int(found[1])
     if (
-        len(headers) != len(lines)
-        or "" in headers
+        len(headers) != len(lines) - 1
         or not length.isdecimal()
         or "transfer-encoding" in headers
         or status < _FIRST_FINAL
@@ -201,12 +198,6 @@ def _usual_head(text: str) -> _Head | None:
     ):
         return None
     return _Head(status, headers, int(length))
-
-
-def _parts(line: str) -> tuple[str, str]:
-    """Name and value; the name is empty where there is none, or blanks around it."""
-    name, colon, value = line.partition(":")
-    return name if colon and name.isascii() and not (" " in name or "\t" in name) else "", value.strip(" \t")
 
 
 class _Arrived:

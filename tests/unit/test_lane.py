@@ -18,7 +18,9 @@ from botocore.stub import Stubber
 from dynamap import Table, connect, connect_async, entity
 from dynamap.plan import Call, CallFailed, Reached
 from dynamap.testing import memory_store
-from tests.lane_clients import GET, KEYS, MODES, Answer, LaneClient, opened
+from tests.lane_clients import GET, KEYS, MODES, OWN, Answer, LaneClient, opened
+
+ALL = [*MODES, *OWN]
 
 FULL = {"TableName": "table", "Item": {"pk": {"S": "a"}, "photo": {"B": b"\x00\xff"}}}
 PUT = Call("PutItem", FULL)
@@ -45,7 +47,7 @@ def header(request: Any, name: str) -> str:
 # ---- which way
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_the_first_answer_opens_the_lane(mode: str) -> None:
     with opened(mode, warm=False) as client:
         assert client.explain().startswith("plain: the first call")
@@ -55,7 +57,7 @@ def test_the_first_answer_opens_the_lane(mode: str) -> None:
         assert client.explain() == "lane: through the client and its events, over its own connections"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_without_the_lane_there_are_no_handlers_of_it(mode: str) -> None:
     with opened(mode, lane=False) as client:
         client.run()
@@ -66,7 +68,7 @@ def test_without_the_lane_there_are_no_handlers_of_it(mode: str) -> None:
         assert responses == []
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_a_store_without_the_lane_goes_plain_over_a_client_that_has_one(mode: str) -> None:
     with opened(mode) as client:
         client.use_lane(False)
@@ -102,14 +104,14 @@ def test_a_store_without_a_client_says_so() -> None:
     assert memory_store(Table("pages", [Page])).explain_client() == "plain: a store in memory has no client"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_calls_of_others_never_take_the_lane(mode: str) -> None:
     with opened(mode) as client:
         client.own("get_item", **GET.params)
         assert client.sent[0].body == b'{"TableName": "table", "Key": {"pk": {"S": "a"}}}'
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_with_botocores_log_at_debug_it_logs_the_calls(mode: str, caplog: pytest.LogCaptureFixture) -> None:
     with opened(mode) as client, caplog.at_level(logging.DEBUG, "botocore"):
         client.run()
@@ -117,7 +119,7 @@ def test_with_botocores_log_at_debug_it_logs_the_calls(mode: str, caplog: pytest
         assert "because botocore's log is set to DEBUG" in client.explain()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_what_json_cannot_hold_is_left_to_botocore(mode: str) -> None:
     with opened(mode) as client:
         with pytest.raises(CallFailed) as caught:
@@ -127,7 +129,7 @@ def test_what_json_cannot_hold_is_left_to_botocore(mode: str) -> None:
         assert "because botocore is to judge" in client.explain()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 @pytest.mark.parametrize("params", [{}, {"TableName": ""}, {"Key": {}}, {"TableName": "table"}])
 def test_parameters_that_are_missing_are_missed_by_botocore(mode: str, params: Any) -> None:
     with opened(mode) as client:
@@ -192,7 +194,7 @@ REQUESTS = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 @pytest.mark.parametrize("call", REQUESTS, ids=lambda call: call.operation)
 def test_the_request_is_that_of_botocore(mode: str, call: Call) -> None:
     with opened(mode) as client:
@@ -219,7 +221,7 @@ def test_the_request_is_that_of_botocore(mode: str, call: Call) -> None:
         )
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_a_transaction_is_the_same_request_to_the_byte_when_the_first_attempt_goes_the_plain_way(mode: str) -> None:
     """So that the repeat of one whose answer was lost is no other request under its token."""
     with opened(mode, warm=False) as client:
@@ -231,7 +233,7 @@ def test_a_transaction_is_the_same_request_to_the_byte_when_the_first_attempt_go
         assert client.sent[0].body == client.sent[1].body
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_a_transaction_without_a_token_gets_one_from_botocore(mode: str) -> None:
     with opened(mode) as client:
         client.run(Call("TransactWriteItems", {"TransactItems": [{"Put": FULL}]}))
@@ -285,7 +287,7 @@ def failed(client: LaneClient, answer: Answer) -> Any:
     )
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 @pytest.mark.parametrize("retries", [None, {"mode": "legacy"}, {"mode": "standard"}, {"mode": "adaptive"}], ids=str)
 @pytest.mark.parametrize("answer", FAILURES)
 def test_failures_are_those_of_the_plain_way_and_nothing_is_sent_again(mode: str, retries: Any, answer: Answer) -> None:
@@ -297,10 +299,17 @@ def test_failures_are_those_of_the_plain_way_and_nothing_is_sent_again(mode: str
         lane = failed(client, answer)
         assert client.explain().endswith("own connections")
         client.use_lane(False)
-        assert failed(client, answer) == lane
+        plain = failed(client, answer)
+        if mode in OWN and answer.body == b"[]":
+            # botocore's parser fails before anybody can say that it was answered
+            assert (lane[0], plain[0]) == (Reached.APPLIED, Reached.UNKNOWN)
+            return
+        assert plain == lane
         assert len(client.sent) == 2
-        assert len(errors) == 2
-        assert errors[0] == errors[1]
+        if mode in MODES or answer.error is not None:
+            # others may learn of it by its exception, for which the plain way ends at the first answer
+            assert len(errors) == 2
+            assert errors[0] == errors[1]
 
 
 ANSWERS = [
@@ -318,7 +327,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 @pytest.mark.parametrize("body", ANSWERS)
 def test_answers_are_those_of_the_plain_way(mode: str, body: bytes) -> None:
     with opened(mode) as client:
@@ -334,14 +343,14 @@ def test_answers_are_those_of_the_plain_way(mode: str, body: bytes) -> None:
 # ---- who else is there
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_a_wrapper_sees_every_call_with_all_its_parameters_before_and_after(mode: str) -> None:
     with opened(mode) as client:
         seen: list[Any] = []
         original: Any = type(client.client)._make_api_call
 
         class Wrapping(type(client.client)):  # type: ignore[misc]
-            if mode == "async":
+            if mode.startswith("async"):
 
                 async def _make_api_call(self, operation: str, params: Any) -> Any:
                     seen.append((operation, dict(params)))
@@ -375,7 +384,7 @@ def test_a_wrapper_may_change_the_parameters(monkeypatch: pytest.MonkeyPatch) ->
         assert client.explain().startswith(LANE)
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize("event", ["provide-client-params", "before-parameter-build"])
 @pytest.mark.parametrize("name", ["", ".dynamodb", ".dynamodb.PutItem"])
@@ -389,7 +398,7 @@ def test_a_handler_may_change_the_parameters_in_place(mode: str, last: bool, eve
         ] * 2
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 @pytest.mark.parametrize("name", ["", ".dynamodb", ".dynamodb.PutItem"])
 def test_a_handler_may_give_other_parameters(mode: str, name: str) -> None:
     with opened(mode) as client:
@@ -398,7 +407,7 @@ def test_a_handler_may_give_other_parameters(mode: str, name: str) -> None:
         assert body_of(client.sent[0])["TableName"] == "other"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_handlers_see_all_parameters(mode: str) -> None:
     with opened(mode) as client:
         seen: list[Any] = []
@@ -430,7 +439,7 @@ def test_a_handler_may_choose_not_to_sign(mode: str) -> None:
         client.register("choose-signer.dynamodb", lambda **_: UNSIGNED)
         client.run()
         assert "Authorization" not in client.sent[0].headers
-        assert "because a handler of choose-signer" in client.explain()
+        assert client.explain().endswith("own connections")
 
 
 def test_an_unsigned_client_stays_unsigned() -> None:
@@ -483,6 +492,20 @@ def test_the_events_of_an_attempt_are_those_of_botocore(mode: str) -> None:
         ]
 
 
+@pytest.mark.parametrize("mode", OWN)
+def test_of_a_client_of_dynamaps_own_only_sending_is_an_event_of_its_own(mode: str) -> None:
+    with opened(mode) as client:
+        seen: list[str] = []
+        client.register("*", lambda event_name, **_: seen.append(event_name))
+        client.run()
+        names = ["provide-client-params", "before-parameter-build", "before-call", "before-send", "after-call"]
+        assert seen == [
+            name
+            for each in names
+            for name in (f"{each}.dynamodb.GetItem", *(["before-endpoint-resolution.dynamodb"] * (each == names[1])))
+        ]
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_an_answer_may_be_changed_before_and_after_it_is_read(mode: str) -> None:
     with opened(mode) as client:
@@ -514,7 +537,7 @@ def test_a_handler_that_asks_for_a_repeat_gets_it(mode: str) -> None:
         assert len(client.sent) == 2
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 @pytest.mark.parametrize("last", [False, True])
 def test_a_handler_of_before_call_may_answer(mode: str, last: bool) -> None:
     with opened(mode) as client:

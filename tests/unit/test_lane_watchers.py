@@ -26,7 +26,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from dynamap import Table, connect, entity
 from dynamap.drivers.lane import lane_of
 from dynamap.plan import Call, CallFailed, Reached
-from tests.lane_clients import GET, MODES, Answer, opened
+from tests.lane_clients import GET, MODES, OWN, Answer, opened
+
+ALL = [*MODES, *OWN]
 
 LANE = "lane: through the client and its events, over its own connections"
 
@@ -46,12 +48,12 @@ def access_key(request: Any) -> str:
 
 def session_of(mode: str, credentials: Any) -> Any:
     """A session whose provider of credentials gives these."""
-    session = (aiobotocore.session if mode == "async" else botocore.session).get_session()
+    session = (aiobotocore.session if mode.startswith("async") else botocore.session).get_session()
 
     async def load() -> Any:
         return credentials
 
-    provider = SimpleNamespace(METHOD="test", load=load if mode == "async" else lambda: credentials)
+    provider = SimpleNamespace(METHOD="test", load=load if mode.startswith("async") else lambda: credentials)
     session.get_component("credential_provider").providers.insert(0, provider)
     return session
 
@@ -63,7 +65,7 @@ class Issuer:
         self.now = dt.datetime(2026, 1, 1, tzinfo=dt.timezone.utc)
         self.issued = 0
         self.broken = False
-        self.issue: Callable[[], Any] = self._issue_async if mode == "async" else self._issue
+        self.issue: Callable[[], Any] = self._issue_async if mode.startswith("async") else self._issue
 
     def time(self) -> dt.datetime:
         return self.now
@@ -85,11 +87,13 @@ class Issuer:
         return self._issue()
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_keys_that_expire_are_renewed_between_calls(mode: str) -> None:
     issuer = Issuer(mode)
-    module: Any = aiobotocore.credentials if mode == "async" else botocore.credentials
-    kind = module.AioDeferredRefreshableCredentials if mode == "async" else module.DeferredRefreshableCredentials
+    module: Any = aiobotocore.credentials if mode.startswith("async") else botocore.credentials
+    kind = (
+        module.AioDeferredRefreshableCredentials if mode.startswith("async") else module.DeferredRefreshableCredentials
+    )
     with opened(mode, session=session_of(mode, kind(issuer.issue, "assume-role", issuer.time))) as client:
         client.run()
         client.run()
@@ -109,10 +113,10 @@ def test_keys_that_expire_are_renewed_between_calls(mode: str) -> None:
         assert access_key(client.sent[-1]) == "KEY3"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_keys_without_a_token_are_sent_without_one(mode: str) -> None:
-    module: Any = aiobotocore.credentials if mode == "async" else botocore.credentials
-    kind = module.AioCredentials if mode == "async" else module.Credentials
+    module: Any = aiobotocore.credentials if mode.startswith("async") else botocore.credentials
+    kind = module.AioCredentials if mode.startswith("async") else module.Credentials
     with opened(mode, session=session_of(mode, kind("STATIC", "secret"))) as client:
         client.run()
         assert access_key(client.sent[0]) == "STATIC"
@@ -120,7 +124,7 @@ def test_keys_without_a_token_are_sent_without_one(mode: str) -> None:
         assert client.explain() == LANE
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_keys_come_from_a_process(mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"Version": 1, "AccessKeyId": "PROCESS", "SecretAccessKey": "secret", "SessionToken": "of the process"}
     script = tmp_path / "keys.py"
@@ -131,7 +135,7 @@ def test_keys_come_from_a_process(mode: str, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("AWS_PROFILE", "other")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    session = (aiobotocore.session if mode == "async" else botocore.session).get_session()
+    session = (aiobotocore.session if mode.startswith("async") else botocore.session).get_session()
     with opened(mode, session=session) as client:
         client.run()
         assert access_key(client.sent[0]) == "PROCESS"
@@ -139,10 +143,10 @@ def test_keys_come_from_a_process(mode: str, tmp_path: Path, monkeypatch: pytest
         assert client.explain() == LANE
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_without_keys_a_call_is_refused_as_ever(mode: str) -> None:
-    module: Any = aiobotocore.credentials if mode == "async" else botocore.credentials
-    kind = module.AioCredentials if mode == "async" else module.Credentials
+    module: Any = aiobotocore.credentials if mode.startswith("async") else botocore.credentials
+    kind = module.AioCredentials if mode.startswith("async") else module.Credentials
     keys = kind("STATIC", "secret")
     with opened(mode, session=session_of(mode, keys)) as client:
         # as a chain of providers would end
@@ -186,7 +190,7 @@ def test_the_botocore_instrumentation_of_opentelemetry_sees_each_call(spans: InM
             assert f"{span.context.trace_id:032x}"[8:] in header(request, "X-Amzn-Trace-Id")
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_who_replaces_the_preparing_of_requests_is_called(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     original = botocore.endpoint.Endpoint.prepare_request
 
@@ -201,7 +205,7 @@ def test_who_replaces_the_preparing_of_requests_is_called(mode: str, monkeypatch
         assert client.explain() == LANE
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_a_handler_of_before_send_sees_and_may_change_each_request(mode: str) -> None:
     with opened(mode) as client:
         seen: list[Any] = []
@@ -244,7 +248,7 @@ def test_moto_answers_a_client_that_is_made(monkeypatch: pytest.MonkeyPatch) -> 
 # ---- why a call takes the plain way
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_the_reason_for_the_plain_way_is_told(mode: str) -> None:
     with opened(mode) as client:
         other = {**GET.params, "ConsistentRead": True}
@@ -266,7 +270,7 @@ def test_the_reason_for_the_plain_way_is_told(mode: str) -> None:
         assert client.explain() == "plain: botocore makes requests of another kind"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ALL)
 def test_a_botocore_that_speaks_otherwise_is_left_alone(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(mode, lane=False) as client:
         # every client of the session has this description
