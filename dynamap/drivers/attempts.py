@@ -143,9 +143,13 @@ class Attempts:
         if http is None:
             return None
         response = yield from self._response(attempt, http)
-        if response["status_code"] < _FIRST_NO_SUCCESS:
+        succeeded = response["status_code"] < _FIRST_NO_SUCCESS
+        if succeeded:
             check_reply(response["headers"], response["body"], parsed=True)
-        parsed, _ = parsed_reply(attempt.model, response, attempt.call.decode)
+        parsed, read = parsed_reply(attempt.model, response, attempt.call.decode)
+        if succeeded and not read:
+            # botocore's parser finds nothing in what is no JSON, and says nothing
+            check_reply(response["headers"], response["body"])
         parsed["ResponseMetadata"]["RetryAttempts"] = 0
         return http, parsed
 
