@@ -59,7 +59,7 @@ class LaneClient:
         self.use_lane(lane)
         way = lane_of(client)
         if way is not None and own:
-            way.own()
+            way.own([])
         # before what tests register, which is called first then
         client.meta.events.register_last("before-send", self._send_async if loop else self._send)
 

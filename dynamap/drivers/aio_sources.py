@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from dynamap.drivers.clients import PLACEHOLDERS, ClientOptions, accept_async_client, client_arguments, placeholders_for
+from dynamap.drivers.events import watched
 from dynamap.drivers.lane import lane_of
 from dynamap.drivers.sources import RENEWAL_SECONDS, explain_client
 from dynamap.errors import RequestError
@@ -108,7 +109,8 @@ async def _open(options: ClientOptions) -> _Opened:
     except ImportError as error:
         msg = "connect_async needs aiobotocore: pip install 'dynamap[aio]'"
         raise ImportError(msg) from error
-    session = sessions.get_session()
+    events = watched(import_module("aiobotocore.hooks").AioHierarchicalEmitter)
+    session = sessions.AioSession(event_hooks=events)
     import_module("dynamap.drivers.models_loader").load_models_quickly(session)
     make = config.AioConfig
     if options.lane and "http_session_cls" in inspect.signature(make).parameters:
@@ -122,6 +124,6 @@ async def _open(options: ClientOptions) -> _Opened:
         )
         lane = lane_of(client)
         if lane is not None:
-            # they are what it makes its connections with
-            lane.own()
+            # its own connections are the lane's already
+            lane.own(events.foreign)
         return _Opened(client, resources.pop_all())

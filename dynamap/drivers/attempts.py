@@ -1,14 +1,13 @@
 """What botocore's endpoint does with a request, once: it signs it, sends it, and reads the answer.
 
-In between come the events that botocore itself emits, with the same arguments. Clients that dynamap makes have no
-handlers of anybody else's between `before-call` and `after-call`, but for `before-send`, which botocore lets stubbers
-of all clients have: of their requests only that one is emitted.
+In between come the events that botocore itself emits, with the same arguments. For clients that dynamap makes, of these
+only `before-send` is emitted, unless somebody has handlers of others, as initializers of sessions may.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
@@ -63,8 +62,8 @@ class Attempts:
 
     transport: Any = None
     """Connections of the lane's own; without them, and for what they do not take, the client's are used."""
-    owned = False
-    """Whether nobody else has the client."""
+    foreign: Sequence[str] | None = None
+    """The events of a client of dynamap's own that somebody else handles; None for other clients."""
 
     def __init__(
         self,
@@ -102,7 +101,7 @@ class Attempts:
             signature = yield from self._signature(attempt)
             if signature is None:
                 return None
-            if self.owned and signature.is_usual and _is_botocores(self._preparing):
+            if self.foreign is not None and not self.foreign and signature.is_usual and _is_botocores(self._preparing):
                 prepared = self._prepared_at_once(attempt, signature)
                 if prepared is not None:
                     return (yield from self._briefly(attempt, prepared))

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
+from dynamap.drivers.events import watched
 from dynamap.drivers.failures import check_reply, within_deadline, without_retries
 from dynamap.drivers.lane import AsyncLane, Lane, SyncLane, lane_of
 from dynamap.errors import RequestError
@@ -213,7 +214,8 @@ def make_client(options: ClientOptions) -> Any:
     """A botocore client with short timeouts, but for servers on this machine, and without retries of its own."""
     # botocore is loaded with the first client, not with dynamap
     config, sessions = import_module("botocore.config"), import_module("botocore.session")
-    session = sessions.get_session()
+    events = watched(import_module("botocore.hooks").HierarchicalEmitter)
+    session = sessions.Session(event_hooks=events)
     import_module("dynamap.drivers.models_loader").load_models_quickly(session)
     arguments = client_arguments(options, session, config.Config)
     if placeholders_for(options, session) and session.get_credentials() is None:
@@ -221,7 +223,7 @@ def make_client(options: ClientOptions) -> Any:
     client = accept_client(session.create_client(**arguments), lane=options.lane)
     lane = lane_of(client)
     if lane is not None:
-        lane.own(import_module("dynamap.drivers.transport").transport_of(client, session))
+        lane.own(events.foreign, import_module("dynamap.drivers.transport").transport_of(client, session))
     return client
 
 

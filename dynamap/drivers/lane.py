@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -58,6 +58,7 @@ class Lane:
         self._attempts = Attempts(self._events, self._plainly, self._pause, self._for_session)
         # loaded with the client
         self._validate: Any = import_module("botocore.validate").validate_parameters
+        self._owned = False
         self._closed: str | None = None
         self._exception = ""
         protocol = client.meta.service_model.metadata.get("protocol")
@@ -74,13 +75,15 @@ class Lane:
             self._events.register_last(event, handler, unique_id=f"dynamap-lane-{event}")
         self._attempts.register()
 
-    def own(self, transport: Any = None) -> None:
-        """Know that nobody else has the client, which lets the lane validate parameters; *transport* are connections.
+    def own(self, foreign: Sequence[str], transport: Any = None) -> None:
+        """Know that dynamap has made the client, and of handlers that others have all the same, by events.
 
-        Without a transport the client's own connections are used.
+        The client leaves the validation of parameters to the lane then. *transport* are connections; without them the
+        client's own are used.
         """
+        self._owned = True
         self.transport = self._attempts.transport = transport
-        self._attempts.owned = True
+        self._attempts.foreign = foreign
 
     def explain(self) -> str:
         """Which way the calls take, and why."""
@@ -123,7 +126,7 @@ class Lane:
 
     def build(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> None:
         """Write the body, and leave only what botocore needs to find the endpoint."""
-        if not self._builds(params, model, context) and self._attempts.owned and model.input_shape is not None:
+        if not self._builds(params, model, context) and self._owned and model.input_shape is not None:
             self._validate(params, model.input_shape)
 
     def _builds(self, params: Any, model: Any, context: Any) -> bool:

@@ -215,7 +215,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> SlowSession:
     import aiobotocore.session
 
     made = SlowSession()
-    monkeypatch.setattr(aiobotocore.session, "get_session", lambda: made)
+    monkeypatch.setattr(aiobotocore.session, "AioSession", lambda **_: made)
     return made
 
 

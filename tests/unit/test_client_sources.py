@@ -113,7 +113,7 @@ async def test_an_awaited_client_is_renewed_as_rarely(monkeypatch: pytest.Monkey
 
     import aiobotocore.session
 
-    monkeypatch.setattr(aiobotocore.session, "get_session", Session)
+    monkeypatch.setattr(aiobotocore.session, "AioSession", lambda **_: Session())
     clock = Clock()
     source = AsyncSource(ClientOptions("http://127.0.0.1:9"), clock)
     first = await source.get()

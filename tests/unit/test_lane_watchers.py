@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import aiobotocore.credentials
 import aiobotocore.session
+import botocore
 import botocore.credentials
 import botocore.endpoint
 import botocore.httpsession
@@ -23,9 +25,11 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from dynamap import Table, connect, entity
+from dynamap import Table, connect, connect_async, entity
+from dynamap.drivers import attempts
 from dynamap.drivers.lane import lane_of
 from dynamap.plan import Call, CallFailed, Reached
+from dynamap.testing import embedded
 from tests.lane_clients import GET, MODES, OWN, Answer, opened
 
 ALL = [*MODES, *OWN]
@@ -233,9 +237,12 @@ class Page:
     text: str = ""
 
 
+PAGES = Table("pages", [Page])
+
+
 def test_moto_answers_a_client_that_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with moto.mock_aws(), connect(Table("pages", [Page]), lane=True) as store:
+    with moto.mock_aws(), connect(PAGES, lane=True) as store:
         store.create_table()
         pages = store.of(Page)
         pages.put(Page("a", "one")).send()
@@ -243,6 +250,72 @@ def test_moto_answers_a_client_that_is_made(monkeypatch: pytest.MonkeyPatch) -> 
         assert pages.get(id="a").send() == Page("a", "one")
         pages.delete(id="a").send()
         assert pages.get(id="a").send() is None
+
+
+# ---- handlers of all of a program's clients
+
+
+@pytest.fixture
+def initialized() -> Iterator[Callable[[Callable[[Any], None]], None]]:
+    """Registers initializers of sessions for the time of a test."""
+    registered: list[Any] = []
+
+    def register(initializer: Callable[[Any], None]) -> None:
+        botocore.register_initializer(initializer)
+        registered.append(initializer)
+
+    yield register
+    for initializer in registered:
+        botocore.unregister_initializer(initializer)
+
+
+def read_twice(mode: str) -> list[Any]:
+    """What a client that dynamap makes answers."""
+    with embedded() as url, connect(PAGES, endpoint_url=url) as store:
+        store.create_table()
+        if mode == "sync":
+            return [store.of(Page).get(id="a").send() for _ in range(2)]
+
+        async def read() -> list[Any]:
+            async with connect_async(PAGES, endpoint_url=url) as own:
+                return [await own.of(Page).get(id="a").send() for _ in range(2)]
+
+        return asyncio.run(read())
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("event", ["request-created", "request-created.dynamodb.GetItem", "*.dynamodb.GetItem", "*"])
+def test_what_an_initializer_of_sessions_registers_is_called_for_each_request(
+    mode: str, event: str, initialized: Callable[[Callable[[Any], None]], None]
+) -> None:
+    seen: list[str] = []
+
+    def watch(event_name: str, **_rest: Any) -> None:
+        if event_name.startswith("request-created") and event_name.endswith("GetItem"):
+            seen.append(event_name)
+
+    initialized(lambda session: session.register(event, watch))
+    assert read_twice(mode) == [None, None]
+    assert seen == ["request-created.dynamodb.GetItem"] * 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_handler_of_sending_is_called_and_leaves_the_rest_as_it_is(
+    mode: str, initialized: Callable[[Callable[[Any], None]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    briefly: list[Any] = []
+    original = attempts.Attempts._briefly
+    monkeypatch.setattr(attempts.Attempts, "_briefly", lambda *given: briefly.append(given) or original(*given))
+
+    def watch(request: Any, **_rest: Any) -> None:
+        seen.append(header(request, "X-Amz-Target"))
+
+    initialized(lambda session: session.register("before-send.dynamodb.GetItem", watch))
+    assert read_twice(mode) == [None, None]
+    assert seen == ["DynamoDB_20120810.GetItem"] * 2
+    # of asyncio the first call tells what connections there are
+    assert len(briefly) == (2 if mode == "sync" else 1)
 
 
 # ---- why a call takes the plain way
