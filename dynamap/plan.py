@@ -13,6 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
+from dynamap.codec import plain
+
 __all__ = [
     "Call",
     "CallFailed",
@@ -37,13 +39,23 @@ Reply: TypeAlias = "dict[str, Any]"
 class Call(msgspec.Struct, frozen=True, eq=False):
     """One request to the service; the reply is the dict that boto3's client answers.
 
-    A driver that has the body of a success may make the reply with *decode*, which raises for one that it does not
-    take: then the reply is made as ever.
+    *given* are the parameters; where it *holds_json*, items among them are `JsonItem`, and not yet as the client takes
+    them. A driver that has the body of a success may make the reply with *decode*, which raises for one that it does
+    not take: then the reply is made as ever.
     """
 
     operation: str
-    params: dict[str, Any]
+    given: dict[str, Any]
     decode: Callable[[bytes], Reply] | None = None
+    holds_json: bool = False
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters as boto3's client takes them, always the same ones."""
+        if self.holds_json:
+            msgspec.structs.force_setattr(self, "given", plain(self.given))
+            msgspec.structs.force_setattr(self, "holds_json", False)  # noqa: FBT003
+        return self.given
 
     def __eq__(self, other: object) -> bool:
         """Whether both ask for the same, whatever reads the answer."""

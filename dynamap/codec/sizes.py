@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import msgspec
+from dynamap.codec.json_items import to_json
 
 __all__ = ["MOST_ITEM_BYTES", "exceeds", "item_size", "size_at_most", "wire_size"]
 
 MOST_ITEM_BYTES = 400 * 1024
 # 38 digits in pairs, a sign, an exponent
 _QUARTER_OF_A_NUMBER = 6
-
-_as_json = msgspec.json.Encoder().encode
 
 
 def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
@@ -55,7 +53,7 @@ def exceeds(item: Mapping[str, Mapping[str, Any]], most: int) -> bool:
 def size_at_most(item: Mapping[str, Mapping[str, Any]]) -> int:
     """No less than the size of an item, and quicker: in JSON nothing is shorter than it counts."""
     try:
-        return len(_as_json(item))
+        return len(to_json(item))
     except (TypeError, ValueError):
         # a lone surrogate, which is told of where the value is encoded
         return 4 * (sum(map(len, item)) + _quarters(item.values()))

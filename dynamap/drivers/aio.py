@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 from dynamap.backoff import time_left
 from dynamap.drivers.aio_sources import AsyncSource
 from dynamap.drivers.clients import ClientOptions
-from dynamap.drivers.failures import OurCall, describe
+from dynamap.drivers.failures import describe
 from dynamap.drivers.interceptor import Interceptor, method_of
-from dynamap.drivers.lane import LaneRefused
+from dynamap.drivers.lane import LaneRefused, our_call_of
 from dynamap.drivers.waiting import in_seconds
 from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reached, Reply, Sleep, Spawn, Ticket
@@ -135,8 +135,8 @@ class AsyncDriver:
 
 
 async def _ask(client: Any, call: Call, *, lane: bool) -> Reply:
-    with OurCall(lane=lane, decode=call.decode):
-        reply: Reply = await _in_time(getattr(client, method_of(call.operation))(**call.params))
+    with our_call_of(client, call, lane=lane) as params:
+        reply: Reply = await _in_time(getattr(client, method_of(call.operation))(**params))
     return reply
 
 

@@ -7,11 +7,12 @@ only `before-send` is emitted, unless somebody has handlers of others, as initia
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
+from dynamap.drivers.events import Foreign
 from dynamap.drivers.failures import DamagedReply, OurCall, check_reply
 from dynamap.drivers.messages import Headers
 from dynamap.drivers.replies import parsed_reply
@@ -62,8 +63,8 @@ class Attempts:
 
     transport: Any = None
     """Connections of the lane's own; without them, and for what they do not take, the client's are used."""
-    foreign: Sequence[str] | None = None
-    """The events of a client of dynamap's own that somebody else handles; None for other clients."""
+    foreign: Foreign | None = None
+    """What others handle of the events of a client that dynamap has made; None for other clients."""
 
     def __init__(
         self,
@@ -101,7 +102,12 @@ class Attempts:
             signature = yield from self._signature(attempt)
             if signature is None:
                 return None
-            if self.foreign is not None and not self.foreign and signature.is_usual and _is_botocores(self._preparing):
+            if (
+                self.foreign is not None
+                and not self.foreign.between
+                and signature.is_usual
+                and _is_botocores(self._preparing)
+            ):
                 prepared = self._prepared_at_once(attempt, signature)
                 if prepared is not None:
                     return (yield from self._briefly(attempt, prepared))

@@ -7,37 +7,49 @@ https://docs.aws.amazon.com/boto3/latest/guide/events.html
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BETWEEN", "watched"]
+__all__ = ["Foreign", "watched"]
 
-BETWEEN = ("request-created", "choose-signer", "before-sign", "before-parse", "response-received", "needs-retry")
-"""The events between `before-call` and `after-call`, but for `before-send`."""
-
+_BEFORE = ("provide-client-params", "before-parameter-build")
+_BETWEEN = ("request-created", "choose-signer", "before-sign", "before-parse", "response-received", "needs-retry")
 _KNOWN = ("aiobotocore", "boto3", "botocore", "dynamap")
 
 
+@dataclass
+class Foreign:
+    """Whether others handle the events *before* a request is made, or those *between* `before-call` and `after-call`.
+
+    `before-send` is not meant: it always is an event.
+    """
+
+    before: bool = False
+    between: bool = False
+
+    def note(self, event_name: str) -> None:
+        """Remember that somebody handles this event, or all whose names fit."""
+        first = event_name.partition(".")[0]
+        self.before = self.before or first in _BEFORE or "*" in first
+        self.between = self.between or first in _BETWEEN or "*" in first
+
+
 def watched(emitter: Any) -> Any:
-    """An emitter of this class; its list `foreign` has the events of `BETWEEN` that others handle, on it and its copies.
+    """An emitter of this class; its `foreign`, which is that of its copies too, knows what others handle.
 
     Sessions take it as *event_hooks*, and make that of each client as a copy of it.
     """
     names = ("register", "register_first", "register_last")
     kind: Any = type("WatchedEmitter", (emitter,), {name: _noting(getattr(emitter, name)) for name in names})
     made = kind()
-    made.foreign = []
+    made.foreign = Foreign()
     return made
 
 
 def _noting(register: Callable[..., object]) -> Callable[..., object]:
     def noting(self: Any, event_name: str, handler: Any, *rest: Any, **more: Any) -> object:
-        if _may_be_between(event_name) and str(handler.__module__).partition(".")[0] not in _KNOWN:
-            self.foreign.append(event_name)
+        if str(handler.__module__).partition(".")[0] not in _KNOWN:
+            self.foreign.note(event_name)
         return register(self, event_name, handler, *rest, **more)
 
     return noting
-
-
-def _may_be_between(event_name: str) -> bool:
-    first = event_name.partition(".")[0]
-    return first in BETWEEN or "*" in first

@@ -36,16 +36,26 @@ class OurCall:
     Then `without_retries` speaks for the client's calls; others keep the client's own settings.
     """
 
-    __slots__ = ("_token", "decode", "lane", "whole")
+    __slots__ = ("_token", "decode", "given", "lane", "params", "whole")
 
-    def __init__(self, *, lane: bool = False, decode: Callable[[bytes], Reply] | None = None) -> None:
-        self.lane, self.decode = lane, decode
+    def __init__(
+        self,
+        params: dict[str, Any],
+        *,
+        lane: bool = False,
+        decode: Callable[[bytes], Reply] | None = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.params, self.lane, self.decode = params, lane, decode
+        # all parameters, where the client has only those that it finds the endpoint by
+        self.given = given
         # the answer that `check_reply` has found whole
         self.whole: Any = None
         self._token: Token[OurCall | None] | None = None
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> dict[str, Any]:
         self._token = _ours.set(self)
+        return self.params
 
     def __exit__(self, *_details: object) -> None:
         if self._token is not None:

@@ -12,20 +12,25 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from types import FunctionType
+from typing import Any, NoReturn
 from weakref import WeakKeyDictionary, ref
 
 from dynamap.drivers.attempts import Attempt, Attempts, Steps
+from dynamap.drivers.events import Foreign
 from dynamap.drivers.failures import OurCall, our_call
 from dynamap.drivers.requests import OPERATIONS, body_of, small_params
+from dynamap.plan import Call
 
-__all__ = ["AsyncLane", "Lane", "LaneRefused", "SyncLane", "lane_of"]
+__all__ = ["AsyncLane", "Lane", "LaneRefused", "SyncLane", "lane_of", "our_call_of"]
 
 _KEY = "dynamap_passage"
+# where the method that makes calls, or what botocore itself has put around it, comes from
+_CLIENTS = ("botocore.client", "botocore.context", "aiobotocore.client", "aiobotocore.context")
 _CONTENT_TYPE = "application/x-amz-json-1.0"
 _log = logging.getLogger("botocore")
 
@@ -58,7 +63,6 @@ class Lane:
         self._attempts = Attempts(self._events, self._plainly, self._pause, self._for_session)
         # loaded with the client
         self._validate: Any = import_module("botocore.validate").validate_parameters
-        self._owned = False
         self._closed: str | None = None
         self._exception = ""
         protocol = client.meta.service_model.metadata.get("protocol")
@@ -75,13 +79,12 @@ class Lane:
             self._events.register_last(event, handler, unique_id=f"dynamap-lane-{event}")
         self._attempts.register()
 
-    def own(self, foreign: Sequence[str], transport: Any = None) -> None:
+    def own(self, foreign: Foreign, transport: Any = None) -> None:
         """Know that dynamap has made the client, and of handlers that others have all the same, by events.
 
         The client leaves the validation of parameters to the lane then. *transport* are connections; without them the
         client's own are used.
         """
-        self._owned = True
         self.transport = self._attempts.transport = transport
         self._attempts.foreign = foreign
 
@@ -93,6 +96,15 @@ class Lane:
             return "plain: the first call goes the plain way, from its answer on the next take the lane"
         over = "its own connections" if self.transport is None else "the lane's own connections"
         return f"lane: through the client and its events, over {over}{self._exception}"
+
+    def takes_bytes(self, client: Any) -> bool:
+        """Whether nobody looks at the parameters of a call, so that items may go along as bytes instead."""
+        foreign = self._attempts.foreign
+        if foreign is None or foreign.before or self._closed is not None or _log.isEnabledFor(logging.DEBUG):
+            return False
+        # tracing and tests put functions of theirs in its place
+        call = type(client)._make_api_call  # noqa: SLF001
+        return type(call) is FunctionType and call.__globals__.get("__name__") in _CLIENTS
 
     def use(self, endpoint: Any) -> None:
         """Take the endpoint that `needs-retry` names after an answer; its connections are the client's."""
@@ -114,6 +126,9 @@ class Lane:
     def provide_params(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> Any:
         """Give botocore parameters of its own: those of the call, which wrappers may look at, stay as they are."""
         call = our_call()
+        if call is not None and call.given is not None:
+            context[_KEY] = _Passage(params, call.params, params, call)
+            return None
         if call is None or not call.lane or self._closed is not None:
             return None
         if model.name not in OPERATIONS:
@@ -126,13 +141,19 @@ class Lane:
 
     def build(self, params: Any = None, model: Any = None, context: Any = None, **_rest: object) -> None:
         """Write the body, and leave only what botocore needs to find the endpoint."""
-        if not self._builds(params, model, context) and self._owned and model.input_shape is not None:
+        if (
+            not self._builds(params, model, context)
+            and self._attempts.foreign is not None
+            and model.input_shape is not None
+        ):
             self._validate(params, model.input_shape)
 
     def _builds(self, params: Any, model: Any, context: Any) -> bool:
         passage: _Passage | None = context.get(_KEY)
         if passage is None:
             return False
+        if passage.call.given is not None:
+            return self._builds_of_bytes(passage, params)
         if params is not passage.params:
             del context[_KEY]
             self._plainly("another handler of provide-client-params gave the parameters")
@@ -148,6 +169,15 @@ class Lane:
         passage.body, passage.small = body, small
         params.clear()
         params.update(small)
+        return True
+
+    def _builds_of_bytes(self, passage: _Passage, params: Any) -> bool:
+        """Write the body of what the client was not given; it must not send what it was given."""
+        given = passage.call.given
+        body = None if given is None or params is not passage.params or params != passage.before else body_of(given)
+        if body is None:
+            self._refuse("somebody has other parameters for a call than it was made with")
+        passage.body, passage.small = body, passage.before
         return True
 
     def _entered(self, model: Any, params: Any, request_signer: Any, context: Any) -> Steps | None:
@@ -171,7 +201,7 @@ class Lane:
             self._refuse("botocore makes requests of another kind")
         request["body"] = passage.body
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str) -> NoReturn:
         self.close(reason)
         raise LaneRefused(reason)
 
@@ -262,3 +292,14 @@ def lane_of(client: Any, make: Callable[[Any], Lane] | None = None) -> Lane | No
         lane.register()
         _lanes[events] = ref(lane)
     return lane
+
+
+def our_call_of(client: Any, call: Call, *, lane: bool) -> OurCall:
+    """What a call of ours is while it is under way; entered, it gives the parameters for the client."""
+    if lane and call.holds_json:
+        way = lane_of(client)
+        if way is not None and way.takes_bytes(client):
+            small = small_params(call.operation, call.given)
+            if small is not None:
+                return OurCall(small, lane=True, decode=call.decode, given=call.given)
+    return OurCall(call.params, lane=lane, decode=call.decode)

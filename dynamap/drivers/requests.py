@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-import msgspec
+from dynamap.codec import to_json
 
 __all__ = ["OPERATIONS", "body_of", "small_params"]
 
 _Small: TypeAlias = "Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any] | None]"
 
-_encode = msgspec.json.Encoder().encode
-
 
 def body_of(params: Mapping[str, Any]) -> bytes | None:
     """The parameters as the service reads them, bytes as base64; None where something else is to judge them."""
     try:
-        return _encode(params)
+        return to_json(params)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar, cast
 
 from msgspec.structs import replace
 
-from dynamap.codec import ClassShape, DecodeFailure, FieldShape, Shape, Wire, format_path, unwrapped
+from dynamap.codec import ClassShape, DecodeFailure, FieldShape, JsonItem, Shape, Wire, format_path, unwrapped
 from dynamap.codec.generated import compiled
 from dynamap.errors import EncodeError, ItemDecodeError, KeyValueError, ModelError, RequestError
 from dynamap.model.declare import Declaration
@@ -58,6 +58,8 @@ class Entity(Generic[M]):
         self.key_fields: tuple[str, ...] = tuple(dict.fromkeys(name for part in self.key_parts for name in part.fields))
         self._fields: dict[str, FieldShape] = shape.by_name
         self._stored_keys = stored_keys
+        self.has_stored_keys = bool(stored_keys)
+        """Whether attributes of fields are keys too, so that not all that the fields hold can be stored."""
         self._key_code: KeyCode | None = None
         self._resolved: dict[tuple[type, str], Resolved] = {}
         self.derived: dict[str, Any] = {}
@@ -332,6 +334,9 @@ class Entity(Generic[M]):
 
     def decode_as(self, shape: ClassShape, item: Mapping[str, Wire], *, applied: bool = False) -> Any:
         """The instance of a class with some of the entity's fields, as they are stored, that an item is."""
+        if type(item) is JsonItem:
+            read: StoredItem | None = self.stored_items.of_json(item.json)
+            item = cast("Mapping[str, Wire]", item.whole() if read is None else read)
         if isinstance(item, StoredItem):
             if shape is self.shape and item.reader is self._stored_items:
                 read = item.reader.read(item)

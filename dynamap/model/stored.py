@@ -170,6 +170,20 @@ class StoredItems:
         tags = (tag for _, tag in self._keys)
         return tuple(Decimal(each) if tag == "N" else each for tag, each in zip(tags, contents, strict=True))
 
+    def of_json(self, json: bytes) -> StoredItem | None:
+        """The item that is this JSON; None if it cannot be a struct."""
+        if self.struct is None:
+            return None
+        decode = self.decoders.get("one item")
+        if decode is None:
+            decode = self.decoders["one item"] = msgspec.json.Decoder(self.struct).decode
+        try:
+            item: Any = decode(json)
+        except msgspec.ValidationError:
+            return None
+        item.origin = (whole_items(json, lambda whole: [whole]), 0)
+        return cast("StoredItem", item)
+
     def claims(self, item: StoredItem) -> bool:
         """Whether an item says that it is one of the class; None among the names stands for saying nothing."""
         if self._type_field is None:

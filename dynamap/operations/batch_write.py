@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-from dynamap.codec import exceeds
+from dynamap.codec import JsonItem, exceeds
 from dynamap.errors import (
     BatchIncomplete,
     DynamapError,
@@ -32,7 +32,7 @@ from dynamap.operations.batches import (
     shown,
     then,
 )
-from dynamap.operations.index_keys import stored_item
+from dynamap.operations.index_keys import completed, stored_item
 from dynamap.operations.item_key import ItemKey
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.sending import Repeat, write
@@ -69,6 +69,8 @@ class _Entry:
     request: dict[str, Any]
     weight: int = 0
     """The bytes that it takes in a request, or more."""
+    item: Item | JsonItem | None = None
+    """What a put stores, but for its version."""
 
 
 _Chunk = dict[tuple[Any, ...], _Entry]
@@ -106,14 +108,16 @@ class _Batch:
         """Give the items of a request the version that starts afresh."""
         attribute = self.scope.entity.version_attribute
         if attribute is not None and self.inner == "Item":
-            version = {"N": str(self.scope.entity.layout.first_version(moment.start))}
+            version = {attribute: {"N": str(self.scope.entity.layout.first_version(moment.start))}}
             for entry in chunk.values():
-                entry.request["PutRequest"]["Item"][attribute] = version
+                if entry.item is not None:
+                    entry.request = {"PutRequest": {"Item": completed(entry.item, version)}}
 
     def request(self, chunk: _Chunk) -> Call:
         """The call that writes a chunk."""
         requests = [entry.request for entry in chunk.values()]
-        return Call("BatchWriteItem", {"RequestItems": {self.scope.table_name: requests}})
+        holds_json = any(type(entry.item) is JsonItem for entry in chunk.values())
+        return Call("BatchWriteItem", {"RequestItems": {self.scope.table_name: requests}}, holds_json=holds_json)
 
     def write(self, chunk: _Chunk) -> Plan[_Ended]:
         """Send a chunk until all of it is done, or no more of it can be."""
@@ -249,15 +253,18 @@ class DeleteMany(_WriteMany[D, M]):
 def _put_entry(scope: Scope[Any], given: Any, position: int) -> _Entry:
     entity = scope.entity
     instance = check_model(scope, given)
-    item = stored_item(entity, instance)
+    key = entity.key_of(instance)
+    item = whole = stored_item(entity, instance, key)
     if entity.version_attribute is not None:
         # as long as the number that it will have
-        item[entity.version_attribute] = {"N": str(entity.layout.first_version(scope.runtime.clock()))}
+        version = {"N": str(entity.layout.first_version(scope.runtime.clock()))}
+        whole = completed(item, {entity.version_attribute: version})
     weight = _SMALL * _LONGEST_ESCAPE
-    if exceeds(item, _SMALL):
-        check_item_size(entity, item, shown(entity.key_values(instance)))
-        weight = _ENVELOPE + len(json.dumps(item, default=_as_base64))
-    return _Entry(position, instance, None, identity_of(scope, item), {"PutRequest": {"Item": item}}, weight)
+    if exceeds(whole, _SMALL):
+        check_item_size(entity, whole, shown(entity.key_values(instance)))
+        weight = _ENVELOPE + len(json.dumps(dict(whole), default=_as_base64))
+    request = {"PutRequest": {"Item": whole}}
+    return _Entry(position, instance, None, identity_of(scope, key), request, weight, item)
 
 
 def _delete_entry(scope: Scope[Any], given: Any, position: int) -> _Entry:

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from dynamap.codec import FieldShape, Wire
+from dynamap.codec import FieldShape, JsonItem, Wire
 from dynamap.errors import RequestError
 from dynamap.expressions import Action, Assignment, Compiler, Remove, Set, SetIfMissing, Value
 from dynamap.expressions.evaluate import evaluate
-from dynamap.model import Entity, IndexUse, KeyPart
+from dynamap.model import Entity, IndexUse, KeyPart, json_item
 from dynamap.plan import Item
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "KnownFields",
     "absent_reads_as",
     "assignments",
+    "completed",
     "components",
     "index_attributes",
     "reads_as",
@@ -32,15 +33,23 @@ __all__ = [
 M = TypeVar("M")
 
 
-def stored_item(entity: Entity[M], instance: M, key: Item | None = None) -> Item:
-    """The whole item of an instance but for the write id: what a put stores. Raises KeyValueError or EncodeError.
+def stored_item(entity: Entity[M], instance: M, key: Item) -> Item | JsonItem:
+    """The whole item of an instance with this key, to be `completed`: what a put stores.
 
-    *key* is the key of the instance, if it is known.
+    Raises KeyValueError or EncodeError.
     """
+    quickly = json_item(entity, instance, key)
+    if quickly is not None:
+        return quickly
     item = entity.encode(instance, key)
     if entity.indexes:
         item.update(index_attributes(entity, instance, item))
     return item
+
+
+def completed(item: Item | JsonItem, bookkeeping: Item) -> Item | JsonItem:
+    """The item with its version and write id, as far as it has them."""
+    return {**item, **bookkeeping} if isinstance(item, dict) else item.with_attributes(bookkeeping)
 
 
 def index_attributes(entity: Entity[M], instance: M, item: Item) -> Item:

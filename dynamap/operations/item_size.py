@@ -5,19 +5,19 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.h
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from dynamap.codec import MOST_ITEM_BYTES, exceeds, item_size, wire_size
+from dynamap.codec import MOST_ITEM_BYTES, Wire, exceeds, item_size, wire_size
 from dynamap.errors import ItemTooLarge
 from dynamap.model import Entity
-from dynamap.plan import Item
 
 __all__ = ["check_item_size"]
 
 _MOST_NAMED = 3
 
 
-def check_item_size(entity: Entity[Any], item: Item, what: object, *, whole: bool = True) -> None:
+def check_item_size(entity: Entity[Any], item: Mapping[str, Wire], what: object, *, whole: bool = True) -> None:
     """Raise ItemTooLarge for an item of more than 400 KB; without *whole* it is only a part of what will be stored."""
     if not exceeds(item, MOST_ITEM_BYTES):
         return

@@ -291,7 +291,7 @@ class _Calls:
         if call.operation not in _REPORTING:
             return call
         detail = "TOTAL" if _INDEXES in self._observing.lacking else _INDEXES
-        return replace(call, params={**call.params, "ReturnConsumedCapacity": detail})
+        return replace(call, given={**call.given, "ReturnConsumedCapacity": detail})
 
     def fail(self, failed: CallFailed) -> None:
         """The attempt failed; whether there is another one the plan decides."""

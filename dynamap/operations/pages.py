@@ -55,14 +55,14 @@ class Source:
 
     def segment(self, number: int) -> Source:
         """The same of one segment of a scan."""
-        return replace(self, call=changed(self.call, params={**self.call.params, "Segment": number}))
+        return replace(self, call=changed(self.call, given={**self.call.given, "Segment": number}))
 
     def request(self, start: Item | None, size: int | None) -> Call:
         """One of the requests: *size* items after *start*."""
         more: dict[str, Any] = {} if size is None else {"Limit": size}
         if start is not None:
             more["ExclusiveStartKey"] = start
-        return changed(self.call, params={**self.call.params, **more}) if more else self.call
+        return changed(self.call, given={**self.call.given, **more}) if more else self.call
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from msgspec.structs import replace
 from typing_extensions import Self
 
+from dynamap.codec import JsonItem
 from dynamap.errors import RequestError
 from dynamap.markers import D, Write
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.guards import NOTHING_ASKED, Guard, GuardKind, guard_of_version
-from dynamap.operations.index_keys import stored_item
+from dynamap.operations.index_keys import completed, stored_item
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.writing import WriteSteps
 from dynamap.plan import Call, Item
@@ -22,7 +24,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
-    _item: Item
+    _item: Item | JsonItem
     _read_version: int
 
     def if_not_exists(self) -> Self:
@@ -52,13 +54,14 @@ class _PutSteps(WriteSteps[D, M, R_co], Generic[D, M, R_co]):
 
     def _request(self, moment: Moment, guard: Guard) -> Call:
         entity = self._scope.entity
-        item = {**self._item, **self._write_id(moment, guard)}
+        more: Item = self._write_id(moment, guard)
         if entity.version_attribute is not None:
-            item[entity.version_attribute] = {"N": str(guard.next_version(entity, moment.start))}
+            more = {entity.version_attribute: {"N": str(guard.next_version(entity, moment.start))}, **more}
+        item = completed(self._item, more)
         check_item_size(entity, item, self._named)
         params: dict[str, Any] = {"TableName": self._scope.table_name, "Item": item}
         params |= self._conditioned(guard, moment)
-        return Call("PutItem", params)
+        return Call("PutItem", params, holds_json=type(item) is JsonItem)
 
     def _repeatable(self, guard: Guard) -> bool:
         # a guard excludes the write's own repetition; without one, the last writer wins anyway
@@ -75,7 +78,7 @@ class PutReturning(_PutSteps[D, M, R_co]):
 
     def _request(self, moment: Moment, guard: Guard) -> Call:
         call = super()._request(moment, guard)
-        return Call(call.operation, {**call.params, "ReturnValues": "ALL_OLD"})
+        return replace(call, given={**call.given, "ReturnValues": "ALL_OLD"})
 
     def _repeatable(self, guard: Guard) -> bool:
         # a repetition would answer what the first attempt stored
@@ -123,8 +126,8 @@ class Put(_PutSteps[D, M, M], Write[D, M], Stores[M]):
 
     def _known_item(self, call: Call, guard: Guard, moment: Moment) -> Item:
         del guard, moment
-        item: Item = call.params["Item"]
+        item: Item = call.given["Item"]
         return item
 
     def _stored(self, call: Call) -> M:
-        return self._scope.entity.decode(call.params["Item"], applied=True)
+        return self._scope.entity.decode(call.given["Item"], applied=True)

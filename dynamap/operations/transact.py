@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from typing_extensions import Self
 
+from dynamap.codec import JsonItem
 from dynamap.errors import DynamapError, Failures, Reason, RequestError, TransactionCanceled
 from dynamap.markers import D, Write
 from dynamap.operations.actions import LONGEST_TOKEN, Action, check_actions, checked_write
@@ -127,7 +128,9 @@ class Transaction(Attempt[D, Transacted, Failures]):
 
     def _call_of(self, actions: Sequence[Action], token: str) -> Call:
         items = [{action.kind: action.params} for action in actions]
-        return Call("TransactWriteItems", {"TransactItems": items, "ClientRequestToken": token})
+        params = {"TransactItems": items, "ClientRequestToken": token}
+        holds_json = any(type(action.params.get("Item")) is JsonItem for action in actions)
+        return Call("TransactWriteItems", params, holds_json=holds_json)
 
     def _call(self, moment: Moment) -> Call:
         del moment

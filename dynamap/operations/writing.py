@@ -187,7 +187,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
     def _applied_call(self, item: Item, answer: Answer) -> Call:
         """The request that stored an item which is known to be this write's."""
         attribute = self._scope.entity.version_attribute or ""
-        stored = (call for call in answer.calls if call.params.get("Item", {}).get(attribute) == item.get(attribute))
+        stored = (call for call in answer.calls if call.given.get("Item", {}).get(attribute) == item.get(attribute))
         # where another writer gave it another version, whatever is answered will be in conflict with that
         return next(stored, answer.calls[-1])
 
@@ -197,7 +197,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         """The same request as one action; a transaction answers no values."""
         guard = guard or self._guard()
         call = self._request(moment, guard)
-        params = {name: value for name, value in call.params.items() if name != "ReturnValues"}
+        params = {name: value for name, value in call.given.items() if name != "ReturnValues"}
         kind = call.operation.removesuffix("Item")
         if kind == "Update" and "UpdateExpression" not in params:
             # nothing to change: only the condition counts, and an update without changes is refused

@@ -168,14 +168,14 @@ def test_a_request_waits_until_the_deadline_and_no_longer_than_it_would(context:
     request = SimpleNamespace(context=context)
     before = dict(context)
     within_deadline(request)
-    with OurCall():
+    with OurCall({}):
         within_deadline(request)
     with deadline(60):
         within_deadline(request)
     assert context == before
-    with OurCall(), deadline(60):
+    with OurCall({}), deadline(60):
         within_deadline(request)
         within_deadline(SimpleNamespace())
     assert context["read_timeout"] == pytest.approx(most, abs=1)
-    with OurCall(), deadline(0), pytest.raises(DeadlineOver):
+    with OurCall({}), deadline(0), pytest.raises(DeadlineOver):
         within_deadline(request)

@@ -8,7 +8,7 @@ Nothing is generated before it is used. `DYNAMAP_INTERPRETER=1` in the environme
 it is looked at when a class is first encoded or decoded. The source is shown by tracebacks and debuggers.
 """
 
-from dynamap.codec.generated.compiled import CompiledClass, ItemDecoder, ItemEncoder, compiled, interpreted
+from dynamap.codec.generated.compiled import CompiledClass, ItemDecoder, ItemEncoder, JsonEncoder, compiled, interpreted
 from dynamap.codec.generated.values import item_from_json
 
-__all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "compiled", "interpreted", "item_from_json"]
+__all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "JsonEncoder", "compiled", "interpreted", "item_from_json"]

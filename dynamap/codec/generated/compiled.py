@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from threading import RLock
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from dynamap.codec.classes import ClassShape
 from dynamap.codec.failures import Wire
 from dynamap.codec.generated.decoders import item_decoder, struct_decoder
 from dynamap.codec.generated.encoders import item_encoder
+from dynamap.codec.generated.json_encoders import json_encoder
 from dynamap.codec.generated.structs import Structs
 from dynamap.codec.generated.values import item_from_json
 
-__all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "compiled", "interpreted"]
+__all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "JsonEncoder", "compiled", "interpreted"]
 
 _NOTHING: frozenset[str] = frozenset()
 _lock = RLock()
+
+
+JsonEncoder: TypeAlias = "Callable[[Any], bytes | None]"
 
 
 class ItemEncoder(Protocol):
@@ -49,6 +53,7 @@ class CompiledClass:
         self.shape = shape
         self._structs = Structs()
         self._raw_type: Any = None
+        self._json_encoders: dict[str | None, JsonEncoder] = {}
         self.encode_item = self._first_encode_item
         self.decode_item = self._first_decode_item
         self.decode_struct = self._first_decode_struct
@@ -76,6 +81,18 @@ class CompiledClass:
 
     def _uses_structs(self) -> bool:
         return self._structs.has_struct(self.shape) and not interpreted()
+
+    def json_encoder(self, without: str | None) -> JsonEncoder | None:
+        """What writes an instance's attributes as JSON, each after a comma, but for the field *without*.
+
+        It answers None for what `encode_item` is to judge. None for a class that keeps unknown attributes.
+        """
+        if self.shape.extras is not None or interpreted():
+            return None
+        with _lock:
+            if without not in self._json_encoders:
+                self._json_encoders[without] = json_encoder(self.shape, without)
+        return self._json_encoders[without]
 
     # The first call replaces itself. Whoever still holds on to it gets what the replacement gives.
 

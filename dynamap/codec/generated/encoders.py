@@ -18,10 +18,10 @@ from dynamap.codec.scalars import Boolean
 from dynamap.codec.shapes import MAXIMUM_DEPTH, Shape
 from dynamap.codec.wrappers import Normalized, OptionalShape, Reference
 
-__all__ = ["ValueEncoders", "item_encoder", "value_encoders"]
+__all__ = ["NAMESPACE", "Depth", "Encoder", "ValueEncoders", "item_encoder", "types_named", "value_encoders"]
 
 _NULL = '{"NULL": True}'
-_NAMESPACE: dict[str, Any] = {
+NAMESPACE: dict[str, Any] = {
     "Decimal": Decimal,
     "Mapping": Mapping,
     "NOTHING": frozenset[str](),
@@ -47,14 +47,14 @@ _NAMESPACE: dict[str, Any] = {
 }
 
 
-class _Depth(NamedTuple):
+class Depth(NamedTuple):
     """How many steps below the item a value stands: so many, or so many more than the parameter `depth` says."""
 
     steps: int
     counted: bool = False
 
-    def deeper(self, steps: int = 1) -> _Depth:
-        return _Depth(self.steps + steps, self.counted)
+    def deeper(self, steps: int = 1) -> Depth:
+        return Depth(self.steps + steps, self.counted)
 
     @property
     def text(self) -> str:
@@ -75,7 +75,7 @@ class _Depth(NamedTuple):
 
 def item_encoder(shape: ClassShape) -> Callable[..., Any]:
     """Generate `encode_item(instance, ignore=NOTHING)` with the interpreter's results."""
-    return _Encoder(Module(**_NAMESPACE)).item(shape)
+    return Encoder(Module(**NAMESPACE)).item(shape)
 
 
 class ValueEncoders(NamedTuple):
@@ -87,10 +87,12 @@ class ValueEncoders(NamedTuple):
 
 def value_encoders(field: FieldShape) -> ValueEncoders:
     """Generate the functions that write a field's value by itself."""
-    return _Encoder(Module(**_NAMESPACE)).values(field)
+    return Encoder(Module(**NAMESPACE)).values(field)
 
 
-class _Encoder:
+class Encoder:
+    """Writes the functions of a module; what they give is what its methods say, as Python or, below, as JSON."""
+
     def __init__(self, module: Module) -> None:
         self._module = module
         self._functions: dict[tuple[int, str, str], str] = {}
@@ -108,11 +110,11 @@ class _Encoder:
             # those that are always there make the dict, up to the first that may be absent: the order is kept
             always = [field for field in fields if self._always(field.shape)]
             first = next((index for index, field in enumerate(fields) if field not in always), len(fields))
-            entries = [self._entry(field, variables[field.name], _Depth(1)) for field in fields[:first]]
+            entries = [self._entry(field, variables[field.name], Depth(1)) for field in fields[:first]]
             block.add(f"item = {{{', '.join(entries)}}}")
             for field in fields[first:]:
                 self._attribute(block, field.attribute, field.shape, variables[field.name])
-            self._extras(block, shape, "item", _Depth(0), top=True)
+            self._extras(block, shape, "item", Depth(0), top=True)
             block.add("return item")
         with block.inside("except Exception"):
             block.add("pass")
@@ -129,7 +131,7 @@ class _Encoder:
             attribute.add(f"return item.get({field.attribute!r})")
         value = Block("def encode(value)")
         with value.inside("try"):
-            value.add(f"return {self._value(field.shape, 'value', _Depth(1), 0)}")
+            value.add(f"return {self._value(field.shape, 'value', Depth(1), 0)}")
         for block, name in ((attribute, "encode_attribute"), (value, "encode")):
             with block.inside("except Exception"):
                 block.add("pass")
@@ -144,7 +146,7 @@ class _Encoder:
         block.add(f"{variable} = {taken}")
         return variable
 
-    def _entry(self, field: FieldShape, variable: str, depth: _Depth) -> str:
+    def _entry(self, field: FieldShape, variable: str, depth: Depth) -> str:
         return f"{field.attribute!r}: {self._value(field.shape, variable, depth, 0)}"
 
     def _always(self, shape: Shape) -> bool:
@@ -155,7 +157,7 @@ class _Encoder:
 
     def _attribute(self, block: Block, name: str, shape: Shape, variable: str) -> None:
         """Add an attribute to `item`, unless the value's attribute is absent."""
-        target, depth = f"item[{name!r}]", _Depth(1)
+        target, depth = f"item[{name!r}]", Depth(1)
         if self._always(shape):
             block.add(f"{target} = {self._value(shape, variable, depth, 0)}")
         elif isinstance(shape, OptionalShape):
@@ -173,7 +175,7 @@ class _Encoder:
             with block.inside(f"if {wire} is not None"):
                 block.add(f"{target} = {wire}")
 
-    def _extras(self, block: Block, shape: ClassShape, item: str, depth: _Depth, *, top: bool) -> None:
+    def _extras(self, block: Block, shape: ClassShape, item: str, depth: Depth, *, top: bool) -> None:
         if shape.extras is None:
             return
         variable = self._take(block, shape.extras)
@@ -188,7 +190,7 @@ class _Encoder:
 
     # ------------------------------------------------------------------------------------------------ values
 
-    def _value(self, shape: Shape, v: str, depth: _Depth, level: int) -> str:
+    def _value(self, shape: Shape, v: str, depth: Depth, level: int) -> str:
         """The expression of the attribute value for the value in the variable, as it is encoded in containers."""
         if isinstance(shape, OptionalShape):
             return f"({_NULL} if {v} is None else {self._value(shape.inner, v, depth, level)})"
@@ -198,10 +200,10 @@ class _Encoder:
         if isinstance(shape, Normalized):
             return self._call(shape, v, depth, self._normalized)
         if isinstance(shape, Reference):
-            return self._call(shape.target, v, _Depth(0, counted=True), self._whole, argument=depth)
+            return self._call(shape.target, v, Depth(0, counted=True), self._whole, argument=depth)
         return self._container(shape, v, depth, level)
 
-    def _container(self, shape: Shape, v: str, depth: _Depth, level: int) -> str:
+    def _container(self, shape: Shape, v: str, depth: Depth, level: int) -> str:
         if isinstance(shape, ClassShape):
             return f'{{"M": {self._call(shape, v, depth, self._class)}}}'
         if isinstance(shape, TupleOf):
@@ -217,9 +219,9 @@ class _Encoder:
             return self._set(shape, several, v)
         return f"{self._module.constant(shape, 'shape')}.encode({v}, {depth.path})"
 
-    def _list(self, shape: ListOf, v: str, depth: _Depth, level: int) -> str:
+    def _list(self, shape: ListOf, v: str, depth: Depth, level: int) -> str:
         x = self._module.fresh("x")
-        accepted = " and ".join([f"isinstance({v}, {_types(shape.accepted)})", *depth.conditions])
+        accepted = " and ".join([f"isinstance({v}, {types_named(shape.accepted)})", *depth.conditions])
         every = f"[{self._value(shape.element, x, depth.deeper(), level)} for {x} in {v}]"
         return f'({{"L": {every}}} if {accepted} else surprise())'
 
@@ -232,7 +234,7 @@ class _Encoder:
     def _content(self, shape: Shape, v: str) -> str:
         """The expression of what stands under the wire type of a single value."""
         if isinstance(shape, Normalized):
-            return self._call(shape, v, _Depth(0), self._normalized_content)
+            return self._call(shape, v, Depth(0), self._normalized_content)
         single = single_code(shape, self._module)
         if single is None:
             return f"{self._module.constant(shape, 'shape')}.encode_key({v})"
@@ -244,13 +246,13 @@ class _Encoder:
         self,
         shape: Shape,
         v: str,
-        depth: _Depth,
-        body: Callable[[Block, Any, _Depth], None],
-        argument: _Depth | None = None,
+        depth: Depth,
+        body: Callable[[Block, Any, Depth], None],
+        argument: Depth | None = None,
     ) -> str:
         """The call of a function for the shape: one for each depth, or one that is told the depth."""
         told = depth.counted
-        inside = _Depth(0, counted=True) if told else depth
+        inside = Depth(0, counted=True) if told else depth
         key = (id(shape), body.__name__, "" if told else depth.text)
         if key not in self._functions:
             # known before its body is, which may call it
@@ -266,10 +268,10 @@ class _Encoder:
         with block.inside(f"if not ({' and '.join(conditions)})"):
             block.add("surprise()")
 
-    def _whole(self, block: Block, shape: Shape, depth: _Depth) -> None:
+    def _whole(self, block: Block, shape: Shape, depth: Depth) -> None:
         block.add(f"return {self._value(shape, 'value', depth, 0)}")
 
-    def _class(self, block: Block, shape: ClassShape, depth: _Depth) -> None:
+    def _class(self, block: Block, shape: ClassShape, depth: Depth) -> None:
         """Give the content of M."""
         self._require(block, f"type(value) is {self._module.constant(shape.cls, 'cls')}", *depth.conditions)
         block.add("instance = value")
@@ -281,31 +283,40 @@ class _Encoder:
         self._extras(block, shape, "content", depth, top=False)
         block.add("return content")
 
-    def _tuple(self, block: Block, shape: TupleOf, depth: _Depth) -> None:
+    def _tuple(self, block: Block, shape: TupleOf, depth: Depth) -> None:
         """Give the content of L."""
+        names = self._unpacked(block, shape, depth)
+        pairs = zip(shape.elements, names, strict=True)
+        parts = [self._value(element, name, depth.deeper(), 1) for element, name in pairs]
+        block.add(f"return [{', '.join(parts)}]")
+
+    def _unpacked(self, block: Block, shape: TupleOf, depth: Depth) -> list[str]:
+        """The variables of a tuple's elements."""
         length = f"len(value) == {len(shape.elements)}"
         self._require(block, "isinstance(value, tuple)", length, *depth.conditions)
         names = [self._module.fresh("x") for _ in shape.elements]
         if names:
             block.add(f"{', '.join(names)}, = value")
-        pairs = zip(shape.elements, names, strict=True)
-        parts = [self._value(element, name, depth.deeper(), 1) for element, name in pairs]
-        block.add(f"return [{', '.join(parts)}]")
+        return names
 
-    def _map(self, block: Block, shape: MapOf, depth: _Depth) -> None:
+    def _map(self, block: Block, shape: MapOf, depth: Depth) -> None:
         """Give the content of M."""
-        accepted = f"(type(value) is dict or isinstance(value, {_types(shape.accepted)}))"
+        self._map_content(block, shape, depth)
+        block.add("return content")
+
+    def _map_content(self, block: Block, shape: MapOf, depth: Depth) -> None:
+        """Put values by the texts of their keys into `content`."""
+        accepted = f"(type(value) is dict or isinstance(value, {types_named(shape.accepted)}))"
         self._require(block, accepted, *depth.conditions)
         k, x = self._module.fresh("k"), self._module.fresh("x")
         pair = f"{self._key(shape.key, k)}: {self._value(shape.value, x, depth.deeper(), 1)}"
         block.add(f"content = {{{pair} for {k}, {x} in value.items()}}")
         # two keys may be stored as one and the same text, and none may be stored as no text at all
         self._require(block, "len(content) == len(value)", "'' not in content")
-        block.add("return content")
 
     def _key(self, shape: Shape, v: str) -> str:
         if isinstance(shape, Normalized):
-            return self._call(shape, v, _Depth(0), self._normalized_key)
+            return self._call(shape, v, Depth(0), self._normalized_key)
         if isinstance(shape, Boolean):
             return f'("true" if {v} is True else "false" if {v} is False else surprise())'
         return self._content(shape, v)
@@ -316,19 +327,20 @@ class _Encoder:
         self._require(block, f"{own}.accepts(value)" if single is None else single.accepts("value"))
         block.add(f"normal = {self._module.constant(shape.function, 'normalize')}(value)")
 
-    def _normalized(self, block: Block, shape: Normalized, depth: _Depth) -> None:
+    def _normalized(self, block: Block, shape: Normalized, depth: Depth) -> None:
         self._apply(block, shape)
         block.add(f"return {self._value(shape.inner, 'normal', depth, 0)}")
 
-    def _normalized_content(self, block: Block, shape: Normalized, depth: _Depth) -> None:  # noqa: ARG002
+    def _normalized_content(self, block: Block, shape: Normalized, depth: Depth) -> None:  # noqa: ARG002
         self._apply(block, shape)
         block.add(f"return {self._content(shape.inner, 'normal')}")
 
-    def _normalized_key(self, block: Block, shape: Normalized, depth: _Depth) -> None:  # noqa: ARG002
+    def _normalized_key(self, block: Block, shape: Normalized, depth: Depth) -> None:  # noqa: ARG002
         self._apply(block, shape)
         block.add(f"return {self._key(shape.inner, 'normal')}")
 
 
-def _types(types: tuple[type, ...]) -> str:
+def types_named(types: tuple[type, ...]) -> str:
+    """The second argument of `isinstance`."""
     names = [kind.__name__ for kind in types]  # list, tuple, dict, Mapping
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
