@@ -39,10 +39,21 @@ def read_json(shape: ClassShape, body: bytes, known: dict[str, Any]) -> Any:
 
 
 def check_writing(shape: ClassShape, instance: Any) -> None:
-    """Write the instance in both ways."""
+    """Write the instance in all ways."""
     code = compiled(shape)
     expected = outcome(lambda: shape.encode_item(instance, ignore=IGNORE))
     assert outcome(lambda: code.encode_item(instance, IGNORE)) == expected
+    item = written_as_json(shape, instance)
+    # what it does not take is to be encoded as a dict
+    assert item is None or exact(item) == expected
+
+
+def written_as_json(shape: ClassShape, instance: Any) -> dict[str, Any] | None:
+    """The item that the JSON of an instance is; None where the interpreter is to judge the instance."""
+    encoder = compiled(shape).json_encoder(None)
+    assert (encoder is None) == (shape.extras is not None)
+    attributes = None if encoder is None else encoder(instance)
+    return None if attributes is None else item_from_json(json.loads(b"{%b}" % attributes[1:]))
 
 
 def check_reading(shape: ClassShape, item: dict[str, Any], known: dict[str, Any]) -> None:

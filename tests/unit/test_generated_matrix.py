@@ -42,6 +42,7 @@ from dynamap.codec import (
     Uuid,
 )
 from dynamap.codec.generated import compiled
+from tests.comparing import written_as_json
 from tests.value_types import CALLED, GENERATED, Address, Link, exact, json_of, shape_of_class
 
 
@@ -185,11 +186,14 @@ def check(kind: str, hint: Any, values: list[Any], forbid: Callable[[], None]) -
     raw_type = code.raw_type
     # what is generated is generated now
     code.encode_item(instances[0])
+    code.json_encoder(None)
     code.decode_item(items[0])
     code.decode_struct(msgspec.json.decode(bodies[0], type=raw_type))
     forbid()
     for instance, item, body, expected in zip(instances, items, bodies, read, strict=True):
         assert exact(code.encode_item(instance)) == exact(item)
+        if shape.extras is None:
+            assert exact(written_as_json(shape, instance)) == exact(item)
         assert exact(code.decode_item(item)) == expected
         assert exact(code.decode_struct(msgspec.json.decode(body, type=raw_type))) == expected
 
