@@ -332,6 +332,8 @@ def _that_expire() -> Iterator[_Base]:
     yield _Base(f"put {onto}", Seat, leftover, lambda s: s.put(Seat("1", "mine")), oneself)
     # what it was applied to must have been created before, and expire afterwards
     again = 2
+    # and an item with a version has an id, which another must replace
+    versioned_again = again + 1
     yield _Base(
         f"upsert set {onto}",
         Seat,
@@ -389,8 +391,7 @@ def _that_expire() -> Iterator[_Base]:
         leftover,
         lambda s: s.upsert(id="1").if_version(0).set(F(Lease.text), "mine"),
         Excludes.NEW_VERSION,
-        # and it has an id, which another must replace
-        imitated_by=again + 1,
+        imitated_by=versioned_again,
     )
     yield _Base(
         f"upsert, ignore_version add {onto}",
@@ -399,7 +400,7 @@ def _that_expire() -> Iterator[_Base]:
         lambda s: s.upsert(id="1").ignore_version().add(F(Lease.count), 1),
         nobody,
         undone_by=twice,
-        imitated_by=again,
+        imitated_by=versioned_again,
     )
 
 

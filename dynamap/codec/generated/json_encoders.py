@@ -44,7 +44,7 @@ def json_encoder(shape: ClassShape, without: str | None = None) -> Callable[[Any
 
     The field *without* is left out. Classes that keep unknown attributes are none of these.
     """
-    # for texts, for bytes, which become base64, and for whole attribute values
+    # for texts, numbers, which are texts, bytes, which become base64, and whole attribute values
     module = Module(**NAMESPACE, to_json=_to_json)
     return _JsonEncoder(module).attributes(shape, without)
 
@@ -99,7 +99,7 @@ class _JsonEncoder(Encoder):
             return [_expression(f"({_NULL.encode()!r} if {v} is None else {inner})")]
         single = single_code(shape, self._module)
         if single is not None:
-            return [_constant(f'{{"{single.tag}":'), *_written(single, single.write(v)), _constant("}")]
+            return [_constant(f'{{"{single.tag}":'), _written(single, single.write(v)), _constant("}")]
         if isinstance(shape, Normalized):
             return [_expression(self._call(shape, v, depth, self._normalized))]
         if isinstance(shape, Reference):
@@ -125,9 +125,8 @@ class _JsonEncoder(Encoder):
         if isinstance(shape, SetOf) and several is not None:
             x = self._module.fresh("x")
             elements = f"sorted({{{self._content(shape.element, x)} for {x} in {v}}})"
-            joined = _joined([*_written(several.element, x)])
             opening = f'{{"{several.tag}":['.encode()
-            there = f'{opening!r} + b",".join([{joined} for {x} in {elements}]) + b"]}}"'
+            there = f'{opening!r} + b",".join(map(to_json, {elements})) + b"]}}"'
             full = f"""({there} if {v} else b'{{"L":[]}}')"""
             return [_expression(f"({full} if isinstance({v}, (set, frozenset)) else surprise())")]
         return [_expression(f"to_json({self._module.constant(shape, 'shape')}.encode({v}, {depth.path}))")]
@@ -162,13 +161,11 @@ class _JsonEncoder(Encoder):
         block.add("return b','.join([to_json(name) + b':' + value for name, value in content.items()])")
 
 
-def _written(single: SingleCode, written: str) -> _Pieces:
+def _written(single: SingleCode, written: str) -> _Piece:
     """What stands under the wire type."""
-    if single.tag in ("S", "B"):
-        return [_expression(f"to_json({written})")]
     if single.tag == "BOOL":
-        return [_expression(f'(b"true" if {written} else b"false")')]
-    return [_constant('"'), _expression(f"{written}.encode()"), _constant('"')]
+        return _expression(f'(b"true" if {written} else b"false")')
+    return _expression(f"to_json({written})")
 
 
 def _name(attribute: str) -> str:
