@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dynamap.codec.json_items import to_json
+from dynamap.codec.json_items import JsonItem, to_json
 
 __all__ = ["MOST_ITEM_BYTES", "exceeds", "item_size", "size_at_most", "wire_size"]
 
@@ -52,6 +52,8 @@ def exceeds(item: Mapping[str, Mapping[str, Any]], most: int) -> bool:
 
 def size_at_most(item: Mapping[str, Mapping[str, Any]]) -> int:
     """No less than the size of an item, and quicker: in JSON nothing is shorter than it counts."""
+    if type(item) is JsonItem:
+        return len(item.json)
     try:
         return len(to_json(item))
     except (TypeError, ValueError):

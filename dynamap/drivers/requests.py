@@ -71,23 +71,18 @@ def _with_steps(params: Mapping[str, Any], small: dict[str, Any]) -> dict[str, A
     if not isinstance(steps, list) or not steps:
         return None
     found: dict[tuple[str, str], Any] = {}
-    for step in cast("Sequence[Any]", steps):
-        named = _table_of_step(step)
-        if named is None:
-            return None
-        kind, table = named
-        found.setdefault(named, {kind: {"TableName": table, **_REQUIRED[kind]}})
+    try:
+        for step in cast("Sequence[Any]", steps):
+            ((kind, inner),) = step.items()
+            table = inner["TableName"]
+            if (kind, table) not in found:
+                if not isinstance(table, str):
+                    return None
+                found[kind, table] = {kind: {"TableName": table, **_REQUIRED[kind]}}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        # it has no such parts
+        return None
     return small | {"TransactItems": list(found.values())}
-
-
-def _table_of_step(step: Any) -> tuple[str, str] | None:
-    if not isinstance(step, dict):
-        return None
-    parts = list(cast("dict[str, Any]", step).items())
-    if len(parts) != 1 or parts[0][0] not in _REQUIRED or not isinstance(parts[0][1], dict):
-        return None
-    table = cast("dict[str, Any]", parts[0][1]).get("TableName")
-    return (parts[0][0], table) if isinstance(table, str) else None
 
 
 OPERATIONS: dict[str, _Small] = {

@@ -12,6 +12,7 @@ from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
 from dynamap.codec.generated.encoders import NAMESPACE, Depth, Encoder, types_named
 from dynamap.codec.generated.singles import SingleCode, set_code, single_code
 from dynamap.codec.generated.source import MOST_NESTED, Block, Module
+from dynamap.codec.scalars import Text
 from dynamap.codec.shapes import Shape
 from dynamap.codec.wrappers import Normalized, OptionalShape, Reference
 
@@ -99,7 +100,9 @@ class _JsonEncoder(Encoder):
             return [_expression(f"({_NULL.encode()!r} if {v} is None else {inner})")]
         single = single_code(shape, self._module)
         if single is not None:
-            return [_constant(f'{{"{single.tag}":'), _written(single, single.write(v)), _constant("}")]
+            # of texts only surrogates are refused, which have no JSON either
+            content = f"({v} if type({v}) is str else text_content({v}))" if type(shape) is Text else single.write(v)
+            return [_constant(f'{{"{single.tag}":'), _written(single, content), _constant("}")]
         if isinstance(shape, Normalized):
             return [_expression(self._call(shape, v, depth, self._normalized))]
         if isinstance(shape, Reference):

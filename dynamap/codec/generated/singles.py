@@ -160,7 +160,9 @@ def _number(shape: Shape, tag: SingleTag, module: Module) -> SingleCode:  # noqa
 
     def write(v: str) -> str:
         t = module.fresh("t")
-        short = f"type({v}) is Decimal and ({t} := str({v})).isdigit() and len({t}) < 39"
+        # without an exponent only a zero at the end is too much, and the sign of a zero
+        digits = f'({t}.isdigit() or ({t}[-1] != "0" and {t}.replace(".", "", 1).isdigit()))'
+        short = f"type({v}) is Decimal and len({t} := str({v})) < 39 and {digits}"
         return f"({t} if {short} else decimal_content({v}))"
 
     return SingleCode(tag, write, read, lambda v: f"isinstance({v}, Decimal)")
