@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any, Final, cast
 
 import msgspec
@@ -148,6 +149,8 @@ class StoredItems:
         extra = {name: field_of(name) for name in types if name not in fields}
         self._keys = [({**fields, **extra}[key.name], key.wire_type) for key in layout.keys]
         self._plain_keys = all(tag != "N" for _, tag in self._keys)
+        contents: Any = attrgetter(*(f"{field}.{tag}" for field, tag in self._keys))
+        self._contents: Callable[[StoredItem], Any] = contents
         if layout.discriminator is not None:
             self._type_field = extra[layout.discriminator]
         self.struct = msgspec.defstruct(
@@ -164,9 +167,9 @@ class StoredItems:
 
     def identity(self, item: StoredItem) -> tuple[Any, ...]:
         """The contents of its key; numbers by value, as the service compares."""
-        contents = [getattr(getattr(item, field), tag) for field, tag in self._keys]
+        contents = self._contents(item) if len(self._keys) > 1 else (self._contents(item),)
         if self._plain_keys:
-            return tuple(contents)
+            return contents
         tags = (tag for _, tag in self._keys)
         return tuple(Decimal(each) if tag == "N" else each for tag, each in zip(tags, contents, strict=True))
 

@@ -190,10 +190,11 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         """Put the items where they are waited for; answers what is waited for still."""
         responses: Mapping[str, Sequence[Any]] = reply.get("Responses") or {}
         unprocessed: Mapping[str, Mapping[str, Sequence[Item]]] = reply.get("UnprocessedKeys") or {}
+        identity_of_read = self._scope.entity.stored_items.identity
         for items in responses.values():
             for item in items:
                 read = isinstance(item, StoredItem)
-                slot = waiting.get(item.reader.identity(item) if read else identity_of(self._scope, item))
+                slot = waiting.get(identity_of_read(item) if read else identity_of(self._scope, item))
                 if slot is not None:
                     slot.item = item
         if not unprocessed:
@@ -211,12 +212,13 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
     # ---- answers
 
     def _hand_out(self, chunk: _Chunk, later: Iterable[_Chunk], reader: _Reader) -> Plan[None]:
-        answers: list[M | None] = []
+        answers: list[Any] = []
+        entity = self._scope.entity
         try:
-            for slot in chunk.places:
-                if not slot.answered:
-                    break
-                answers.append(self._answer(slot, chunk.now))
+            if all(slot.item is not None for slot in chunk.slots.values()) and entity.ttl_attribute is None:
+                entity.decode_into([slot.item or {} for slot in chunk.places], answers)
+            else:
+                self._answer_each(chunk, answers)
         except ItemDecodeError:
             yield Emit(answers)
             raise
@@ -226,6 +228,12 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
                 raise chunk.error
             places = [*chunk.places[len(answers) :], *(slot for each in later for slot in each.places)]
             raise self._incomplete(places, reader, chunk.error) from chunk.error
+
+    def _answer_each(self, chunk: _Chunk, answers: list[M | None]) -> None:
+        for slot in chunk.places:
+            if not slot.answered:
+                break
+            answers.append(self._answer(slot, chunk.now))
 
     def _answer(self, slot: _Slot, now: int | None) -> M | None:
         entity = self._scope.entity
@@ -276,16 +284,17 @@ class _Reader(Reader["tuple[Mapping[str, Any], Item]"]):
     def take(self) -> _Chunk:
         """The next request; without places if there is nothing left."""
         chunk = _Chunk()
-        while len(chunk.slots) < MOST_KEYS and len(chunk.places) < MOST_PLACES:
-            made = self._next()
-            if made is None:
+        slots, places, known, scope = chunk.slots, chunk.places, self._known, self._scope
+        while len(slots) < MOST_KEYS and len(places) < MOST_PLACES:
+            several = self._several(min(MOST_KEYS - len(slots), MOST_PLACES - len(places)))
+            for values, key in several:
+                identity = identity_of(scope, key)
+                slot = known.get(identity)
+                if slot is None:
+                    slot = known[identity] = slots[identity] = _Slot(values, key)
+                places.append(slot)
+            if not several:
                 break
-            values, key = made
-            identity = identity_of(self._scope, key)
-            slot = self._known.get(identity)
-            if slot is None:
-                slot = self._known[identity] = chunk.slots[identity] = _Slot(values, key)
-            chunk.places.append(slot)
         return chunk
 
     def forget(self, chunk: _Chunk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from itertools import islice
 from operator import length_hint
 from typing import Any, Final, Generic, TypeVar
 
@@ -50,6 +51,8 @@ _KNOWING: Final = (
     type(iter(dict[Any, Any]())),
     type(iter(dict[Any, Any]().values())),
 )
+
+_NOTHING: Final = object()
 
 _MOST_ROUNDS = 10
 _BASE = 0.05
@@ -133,27 +136,27 @@ class Reader(Generic[T]):
 
     def _next(self) -> T | None:
         """The next one; None if there is none."""
+        return next(iter(self._several(1)), None)
+
+    def _several(self, most: int) -> list[T]:
+        """The next ones, no more than so many; fewer where no more are to come."""
+        several: list[T] = []
         if not self.more:
-            return None
+            return several
+        make = self._made
+        unmade: Any = _NOTHING
         try:
-            given = next(self._given)
-        except StopIteration:
-            self.more = False
-            return None
+            for unmade in islice(self._given, most):
+                several.append(make(unmade))
+                self.count += 1
+                unmade = _NOTHING
         except Exception as error:  # noqa: BLE001 - raised in its turn, after what came before it
-            self._end(error)
-            return None
-        try:
-            made = self._made(given)
-        except DynamapError as error:
-            self.mistaken = True
-            self._end(_located(error, self._what, self._noun, self.count + 1))
-            return None
-        except Exception as error:  # noqa: BLE001 - a caller's own encoder may raise anything
-            self._end(error)
-            return None
-        self.count += 1
-        return made
+            # whoever gives them may raise anything, and so may a caller's own encoder
+            self.mistaken = unmade is not _NOTHING and isinstance(error, DynamapError)
+            self._end(_located(error, self._what, self._noun, self.count + 1) if self.mistaken else error)
+        else:
+            self.more = len(several) == most
+        return several
 
     def is_at_end(self) -> bool:
         """Whether nothing more is to come, as far as that is known without reading on."""
