@@ -52,8 +52,6 @@ _KNOWING: Final = (
     type(iter(dict[Any, Any]().values())),
 )
 
-_NOTHING: Final = object()
-
 _MOST_ROUNDS = 10
 _BASE = 0.05
 _CAP = 5.0
@@ -144,16 +142,20 @@ class Reader(Generic[T]):
         if not self.more:
             return several
         make = self._made
-        unmade: Any = _NOTHING
+        making = False
         try:
-            for unmade in islice(self._given, most):
-                several.append(make(unmade))
+            for given in islice(self._given, most):
+                making = True
+                several.append(make(given))
                 self.count += 1
-                unmade = _NOTHING
+                making = False
         except Exception as error:  # noqa: BLE001 - raised in its turn, after what came before it
             # whoever gives them may raise anything, and so may a caller's own encoder
-            self.mistaken = unmade is not _NOTHING and isinstance(error, DynamapError)
-            self._end(_located(error, self._what, self._noun, self.count + 1) if self.mistaken else error)
+            if making and isinstance(error, DynamapError):
+                self.mistaken = True
+                self._end(_located(error, self._what, self._noun, self.count + 1))
+            else:
+                self._end(error)
         else:
             self.more = len(several) == most
         return several
