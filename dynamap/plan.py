@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from dynamap.codec import plain
+from dynamap.codec import without_json
 
 __all__ = [
     "Call",
@@ -51,9 +51,10 @@ class Call(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def params(self) -> dict[str, Any]:
-        """The parameters as boto3's client takes them, always the same ones."""
+        """The parameters as boto3's client takes them."""
+        # kept once they are made: who looks again, and a repetition, see the same ones
         if self.holds_json:
-            msgspec.structs.force_setattr(self, "given", plain(self.given))
+            msgspec.structs.force_setattr(self, "given", without_json(self.given))
             msgspec.structs.force_setattr(self, "holds_json", False)  # noqa: FBT003
         return self.given
 

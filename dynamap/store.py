@@ -343,9 +343,9 @@ def connect(
     a new one in front, and leave the old one out when its cursors are no longer in use. A cursor older than
     *cursor_max_age*, in seconds, is refused. Needs the extra `cursors`.
 
-    Calls on items take a shorter way through the client, the lane: its events are used as ever, and its slow parts are
-    not, which check and write parameters, sign, and read answers. `lane=False` switches it off, as does
-    `DYNAMAP_LANE=0` in the environment. `store.explain_client()` says which way the calls take.
+    Calls on items take a shorter way through the client, the lane, without its slow parts, which check and write
+    parameters, sign, and read answers. Who wraps a client or handles its events sees each call as ever. `lane=False`
+    switches it off, as does `DYNAMAP_LANE=0` in the environment. `store.explain_client()` says which way calls take.
     """
     check_table(table)
     driver = SyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))

@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
 from dynamap.drivers import AsyncDriver, SyncDriver
-from dynamap.drivers.events import Foreign
+from dynamap.drivers.events import OtherHandlers
 from dynamap.drivers.lane import lane_of
 from dynamap.plan import Call, Plan
 from tests.sessions import shared_session
@@ -60,7 +60,7 @@ class LaneClient:
         self.use_lane(lane)
         way = lane_of(client)
         if way is not None and own:
-            way.own(Foreign())
+            way.own(OtherHandlers())
         # before what tests register, which is called first then
         client.meta.events.register_last("before-send", self._send_async if loop else self._send)
 

@@ -9,7 +9,7 @@ import msgspec
 
 from dynamap.codec.failures import Wire
 
-__all__ = ["JsonItem", "plain", "to_json"]
+__all__ = ["JsonItem", "to_json", "without_json"]
 
 
 class JsonItem(Mapping[str, Wire]):
@@ -61,12 +61,12 @@ to_json = msgspec.json.Encoder(enc_hook=_as_it_is).encode
 """The JSON of parameters or parts of them: bytes as base64, and items that are JSON already as they are."""
 
 
-def plain(value: Any) -> Any:
+def without_json(value: Any) -> Any:
     """The same parameters with dicts in the place of items that are JSON."""
     if type(value) is JsonItem:
         return value.whole()
     if type(value) is dict:
-        return {name: plain(each) for name, each in value.items()}
+        return {name: without_json(each) for name, each in value.items()}
     if type(value) is list:
-        return [plain(each) for each in value]
+        return [without_json(each) for each in value]
     return value

@@ -11,7 +11,7 @@ from dynamap.drivers.aio_sources import AsyncSource
 from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import describe
 from dynamap.drivers.interceptor import Interceptor, method_of
-from dynamap.drivers.lane import LaneRefused, our_call_of
+from dynamap.drivers.lane import LaneRefused, begin_call
 from dynamap.drivers.waiting import in_seconds
 from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Emit, Join, Plan, Reached, Reply, Sleep, Spawn, Ticket
@@ -135,7 +135,7 @@ class AsyncDriver:
 
 
 async def _ask(client: Any, call: Call, *, lane: bool) -> Reply:
-    with our_call_of(client, call, lane=lane) as params:
+    with begin_call(client, call, lane=lane) as params:
         reply: Reply = await _in_time(getattr(client, method_of(call.operation))(**params))
     return reply
 

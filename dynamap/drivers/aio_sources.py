@@ -125,5 +125,5 @@ async def _open(options: ClientOptions) -> _Opened:
         lane = lane_of(client)
         if lane is not None:
             # its own connections are the lane's already
-            lane.own(events.foreign)
+            lane.own(events.others)
         return _Opened(client, resources.pop_all())

@@ -12,7 +12,7 @@ from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
-from dynamap.drivers.events import Foreign
+from dynamap.drivers.events import OtherHandlers
 from dynamap.drivers.failures import DamagedReply, OurCall, check_reply
 from dynamap.drivers.messages import Headers
 from dynamap.drivers.replies import parsed_reply
@@ -25,7 +25,7 @@ Steps = Generator[Any, Any, Any]
 
 _REPLACED = ("botocore.endpoint", "botocore.httpsession")
 _SIGNATURE = "dynamap_signature"
-_OURS = "dynamap"
+_KNOWN_SIGNERS = {("botocore.auth", "SigV4Auth"), ("botocore.crt.auth", "CrtSigV4Auth")}
 _FIRST_NO_SUCCESS = 300
 
 
@@ -52,10 +52,7 @@ class _Signature:
     def is_usual(self) -> bool:
         """Whether it is one that is known here, with credentials."""
         kind = type(self.auth)
-        return (kind.__module__, kind.__qualname__) in _KNOWN and self.auth.credentials is not None
-
-
-_KNOWN = {("botocore.auth", "SigV4Auth"), ("botocore.crt.auth", "CrtSigV4Auth")}
+        return (kind.__module__, kind.__qualname__) in _KNOWN_SIGNERS and self.auth.credentials is not None
 
 
 class Attempts:
@@ -63,7 +60,7 @@ class Attempts:
 
     transport: Any = None
     """Connections of the lane's own; without them, and for what they do not take, the client's are used."""
-    foreign: Foreign | None = None
+    others: OtherHandlers | None = None
     """What others handle of the events of a client that dynamap has made; None for other clients."""
 
     def __init__(
@@ -88,7 +85,9 @@ class Attempts:
     @property
     def are_ready(self) -> bool:
         """Whether there is what requests can be sent over."""
-        return self.endpoint is not None or self.transport is not None
+        if self.endpoint is not None:
+            return True
+        return self._own_connections is not None and self._is_unwatched
 
     def register(self) -> None:
         """Take part in the signing of requests."""
@@ -102,12 +101,7 @@ class Attempts:
             signature = yield from self._signature(attempt)
             if signature is None:
                 return None
-            if (
-                self.foreign is not None
-                and not self.foreign.between
-                and signature.is_usual
-                and _is_botocores(self._preparing)
-            ):
+            if self._is_unwatched and signature.is_usual:
                 prepared = self._prepared_at_once(attempt, signature)
                 if prepared is not None:
                     return (yield from self._briefly(attempt, prepared))
@@ -117,12 +111,17 @@ class Attempts:
             raise
 
     @property
-    def _preparing(self) -> Any:
-        return (self.endpoint or self._endpoint_class).prepare_request
+    def _is_unwatched(self) -> bool:
+        """Whether nobody sees what comes between `before-call` and `after-call`, but for `before-send`."""
+        if self.others is None or self.others.between:
+            return False
+        return _is_botocores((self.endpoint or self._endpoint_class).prepare_request)
 
     @property
-    def _sending(self) -> Any:
-        return (self._session_class if self.endpoint is None else self.endpoint.http_session).send
+    def _own_connections(self) -> Any:
+        """The lane's connections, where nobody has put something of theirs in the place of the client's."""
+        session = self._session_class if self.endpoint is None else self.endpoint.http_session
+        return self.transport if _is_botocores(session.send) else None
 
     # ---- of clients that are dynamap's own
 
@@ -231,16 +230,16 @@ class Attempts:
         if "invocation-id" not in retries:
             retries["invocation-id"] = _invocation()
         request = self._create_request(attempt.params)
-        # botocore's own signer is a handler of this event: it asks for the signature to use, of a name that only
-        # `choose` knows, so that everybody else's handlers have their turn
-        given = context.get("auth_type")
-        context["auth_type"], context[_SIGNATURE] = _OURS, signature
+        # botocore's own signer is a handler of this event, and asks for the signature to use. Without a type of the
+        # operation its own chooser says nothing, so that all handlers are asked, and `choose` last
+        auth_type = context.get("auth_type")
+        context["auth_type"], context[_SIGNATURE] = None, signature
         try:
             yield self._events.emit(
                 f"request-created.{attempt.name}", request=request, operation_name=attempt.model.name
             )
         finally:
-            context["auth_type"] = given
+            context["auth_type"] = auth_type
             del context[_SIGNATURE]
         return request
 
@@ -317,10 +316,11 @@ class Attempts:
     def _sent(self, attempt: Attempt, prepared: Any) -> Steps:
         """The answer; None, and nothing was sent, for what only botocore can send."""
         http = _first((yield self._events.emit(f"before-send.{attempt.name}", request=prepared)))
-        if http is None and self.transport is not None and _is_botocores(self._sending):
-            http = yield self.transport.send(prepared)
+        connections = self._own_connections
+        if http is None and connections is not None:
+            http = yield connections.send(prepared)
         if http is None and self.endpoint is not None:
-            http = yield self._sending(self._for_session(prepared))
+            http = yield self.endpoint.http_session.send(self._for_session(prepared))
         return http
 
     def _response(self, attempt: Attempt, http: Any) -> Steps:

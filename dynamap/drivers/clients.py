@@ -163,7 +163,7 @@ def client_arguments(options: ClientOptions, session: Any, config: Callable[...,
             read_timeout=_LOCAL_READ_TIMEOUT if options.is_local else _READ_TIMEOUT,
             max_pool_connections=_POOL,
             tcp_keepalive=True,
-            # of what botocore is given by the lane there is nothing to validate, and of the rest the lane lets it
+            # what takes the lane was made here, and what goes the plain way `Lane.build` validates
             parameter_validation=not options.lane,
             retries={"mode": "standard", "total_max_attempts": 1},
             user_agent=_user_agent(session),
@@ -223,7 +223,7 @@ def make_client(options: ClientOptions) -> Any:
     client = accept_client(session.create_client(**arguments), lane=options.lane)
     lane = lane_of(client)
     if lane is not None:
-        lane.own(events.foreign, import_module("dynamap.drivers.transport").transport_of(client, session))
+        lane.own(events.others, import_module("dynamap.drivers.transport").transport_of(client, session))
     return client
 
 

@@ -10,15 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Foreign", "watched"]
+__all__ = ["OtherHandlers", "watched"]
 
-_BEFORE = ("provide-client-params", "before-parameter-build")
+# whoever changes the class of clients may put methods of theirs into it
+_BEFORE = ("creating-client-class", "provide-client-params", "before-parameter-build")
 _BETWEEN = ("request-created", "choose-signer", "before-sign", "before-parse", "response-received", "needs-retry")
-_KNOWN = ("aiobotocore", "boto3", "botocore", "dynamap")
+_TRUSTED_PACKAGES = ("aiobotocore", "boto3", "botocore", "dynamap")
 
 
 @dataclass
-class Foreign:
+class OtherHandlers:
     """Whether others handle the events *before* a request is made, or those *between* `before-call` and `after-call`.
 
     `before-send` is not meant: it always is an event.
@@ -35,21 +36,21 @@ class Foreign:
 
 
 def watched(emitter: Any) -> Any:
-    """An emitter of this class; its `foreign`, which is that of its copies too, knows what others handle.
+    """An emitter of this class; its `others`, which is that of its copies too, knows what others handle.
 
     Sessions take it as *event_hooks*, and make that of each client as a copy of it.
     """
     names = ("register", "register_first", "register_last")
     kind: Any = type("WatchedEmitter", (emitter,), {name: _noting(getattr(emitter, name)) for name in names})
     made = kind()
-    made.foreign = Foreign()
+    made.others = OtherHandlers()
     return made
 
 
 def _noting(register: Callable[..., object]) -> Callable[..., object]:
     def noting(self: Any, event_name: str, handler: Any, *rest: Any, **more: Any) -> object:
-        if str(handler.__module__).partition(".")[0] not in _KNOWN:
-            self.foreign.note(event_name)
+        if str(handler.__module__).partition(".")[0] not in _TRUSTED_PACKAGES:
+            self.others.note(event_name)
         return register(self, event_name, handler, *rest, **more)
 
     return noting

@@ -1,9 +1,10 @@
 """A shorter way through a client for calls of ours: its events, connections and credentials, without its slow parts.
 
-A call is made on the client as ever, with all its parameters, so that whoever wraps the client or handles its events
-sees and may change it. The handlers here come last. They hand botocore few parameters to check, write the body, sign,
-send over the client's own connections and read the answer, and return both from `before-call`, which boto3's guide to
-extensibility documents. In between come the events that botocore itself emits for a request, with the same arguments.
+A call is made on the client as ever, so that whoever wraps the client or handles its events sees and may change it. The
+handlers here come last. They hand botocore few parameters to check, write the body, let the request be signed, sent and
+its answer read (`attempts`), and return both from `before-call`, which boto3's guide to extensibility documents. Where
+nobody can look at the parameters of a client that dynamap makes, it is given only those few at once, and items go along
+as bytes.
 
 What is of a kind unknown here takes the plain way: botocore goes on with the body that it is given.
 """
@@ -21,12 +22,12 @@ from typing import Any, NoReturn
 from weakref import WeakKeyDictionary, ref
 
 from dynamap.drivers.attempts import Attempt, Attempts, Steps
-from dynamap.drivers.events import Foreign
+from dynamap.drivers.events import OtherHandlers
 from dynamap.drivers.failures import OurCall, our_call
 from dynamap.drivers.requests import OPERATIONS, body_of, small_params
 from dynamap.plan import Call
 
-__all__ = ["AsyncLane", "Lane", "LaneRefused", "SyncLane", "lane_of", "our_call_of"]
+__all__ = ["AsyncLane", "Lane", "LaneRefused", "SyncLane", "begin_call", "lane_of"]
 
 _KEY = "dynamap_passage"
 # where the method that makes calls, or what botocore itself has put around it, comes from
@@ -55,8 +56,6 @@ class Lane:
     """The handlers of one client; see `SyncLane` and `AsyncLane`."""
 
     before_call: Callable[..., Any]
-    transport: Any = None
-    """Connections of the lane's own."""
 
     def __init__(self, client: Any) -> None:
         self._events = client.meta.events
@@ -79,14 +78,14 @@ class Lane:
             self._events.register_last(event, handler, unique_id=f"dynamap-lane-{event}")
         self._attempts.register()
 
-    def own(self, foreign: Foreign, transport: Any = None) -> None:
+    def own(self, others: OtherHandlers, transport: Any = None) -> None:
         """Know that dynamap has made the client, and of handlers that others have all the same, by events.
 
         The client leaves the validation of parameters to the lane then. *transport* are connections; without them the
         client's own are used.
         """
-        self.transport = self._attempts.transport = transport
-        self._attempts.foreign = foreign
+        self._attempts.transport = transport
+        self._attempts.others = others
 
     def explain(self) -> str:
         """Which way the calls take, and why."""
@@ -97,10 +96,15 @@ class Lane:
         over = "its own connections" if self.transport is None else "the lane's own connections"
         return f"lane: through the client and its events, over {over}{self._exception}"
 
+    @property
+    def transport(self) -> Any:
+        """Connections of the lane's own, if it has any."""
+        return self._attempts.transport
+
     def takes_bytes(self, client: Any) -> bool:
         """Whether nobody looks at the parameters of a call, so that items may go along as bytes instead."""
-        foreign = self._attempts.foreign
-        if foreign is None or foreign.before or self._closed is not None or _log.isEnabledFor(logging.DEBUG):
+        others = self._attempts.others
+        if others is None or others.before or self._closed is not None or _log.isEnabledFor(logging.DEBUG):
             return False
         # tracing and tests put functions of theirs in its place
         call = type(client)._make_api_call  # noqa: SLF001
@@ -143,7 +147,7 @@ class Lane:
         """Write the body, and leave only what botocore needs to find the endpoint."""
         if (
             not self._builds(params, model, context)
-            and self._attempts.foreign is not None
+            and self._attempts.others is not None
             and model.input_shape is not None
         ):
             self._validate(params, model.input_shape)
@@ -294,7 +298,7 @@ def lane_of(client: Any, make: Callable[[Any], Lane] | None = None) -> Lane | No
     return lane
 
 
-def our_call_of(client: Any, call: Call, *, lane: bool) -> OurCall:
+def begin_call(client: Any, call: Call, *, lane: bool) -> OurCall:
     """What a call of ours is while it is under way; entered, it gives the parameters for the client."""
     if lane and call.holds_json:
         way = lane_of(client)

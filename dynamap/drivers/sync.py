@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dynamap.drivers.clients import ClientOptions
 from dynamap.drivers.failures import describe
 from dynamap.drivers.interceptor import Interceptor, method_of
-from dynamap.drivers.lane import LaneRefused, our_call_of
+from dynamap.drivers.lane import LaneRefused, begin_call
 from dynamap.drivers.sources import Source
 from dynamap.outcomes import Verdict, judge
 from dynamap.plan import Call, CallFailed, Join, Plan, Reply, Sleep, Spawn, Ticket
@@ -133,7 +133,7 @@ class SyncDriver:
 
 
 def _ask(client: Any, call: Call, *, lane: bool) -> Reply:
-    with our_call_of(client, call, lane=lane) as params:
+    with begin_call(client, call, lane=lane) as params:
         reply: Reply = getattr(client, method_of(call.operation))(**params)
     return reply
 

@@ -4,7 +4,7 @@ from dynamap.model.declare import entity, mapped
 from dynamap.model.entities import Entity
 from dynamap.model.evolving import evolve
 from dynamap.model.indexes import GlobalIndex, Index, IndexUse, LocalIndex, PhysicalIndex
-from dynamap.model.json_items import json_item
+from dynamap.model.json_writing import json_item
 from dynamap.model.keys import Key, KeyPart
 from dynamap.model.layout import Layout
 from dynamap.model.names import camel_case

@@ -107,7 +107,7 @@ class _Batch:
     def stamp(self, chunk: _Chunk, moment: Moment) -> None:
         """Give the items of a request the version that starts afresh."""
         attribute = self.scope.entity.version_attribute
-        if attribute is not None and self.inner == "Item":
+        if attribute is not None:
             version = {attribute: {"N": str(self.scope.entity.layout.first_version(moment.start))}}
             for entry in chunk.values():
                 if entry.item is not None:

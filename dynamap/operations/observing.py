@@ -276,7 +276,7 @@ class _Calls:
 
     def asks_too_much(self, failed: CallFailed) -> bool:
         """Whether the server refused the question what indexes consumed, and so did nothing; Alternator does."""
-        asked = self._sent is not None and self._sent.params.get("ReturnConsumedCapacity") == _INDEXES
+        asked = self._sent is not None and self._sent.given.get("ReturnConsumedCapacity") == _INDEXES
         refused = failed.code == "ValidationException" and "consumed capacity" in failed.message.casefold()
         return asked and refused
 
@@ -325,7 +325,7 @@ class _Calls:
         info = CallInfo(
             operation=call.operation,
             entity=self._observing.entity,
-            index=call.params.get("IndexName"),
+            index=call.given.get("IndexName"),
             units=units,
             attempts=self._attempts,
             latency=timedelta(seconds=self._ended - self._started),
@@ -348,7 +348,7 @@ def _consumed(reply: Reply, call: Call) -> list[Mapping[str, Any]]:
 
 
 def _tables(call: Call) -> Iterator[str]:
-    params = call.params
+    params = call.given
     if "TableName" in params:
         yield params["TableName"]
     # a batch names its tables as keys, a transaction in each of its actions

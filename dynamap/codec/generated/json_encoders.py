@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
 from dynamap.codec.generated.encoders import NAMESPACE, Depth, Encoder, types_named
 from dynamap.codec.generated.singles import SingleCode, set_code, single_code
 from dynamap.codec.generated.source import MOST_NESTED, Block, Module
+from dynamap.codec.json_items import to_json
 from dynamap.codec.scalars import Text
 from dynamap.codec.shapes import Shape
 from dynamap.codec.wrappers import Normalized, OptionalShape, Reference
@@ -19,7 +18,8 @@ from dynamap.codec.wrappers import Normalized, OptionalShape, Reference
 __all__ = ["json_encoder"]
 
 _NULL = '{"NULL":true}'
-_to_json = msgspec.json.Encoder().encode
+# so many are quicker added than joined
+_FEW = 3
 
 
 class _Piece(NamedTuple):
@@ -40,13 +40,13 @@ def _expression(text: str) -> _Piece:
 _Pieces = list[_Piece]
 
 
-def json_encoder(shape: ClassShape, without: str | None = None) -> Callable[[Any], bytes | None]:
+def json_encoder(shape: ClassShape, without: str | None) -> Callable[[Any], bytes | None]:
     """Generate `encode_json(instance)`: the attributes, each after a comma; None for what the interpreter is to judge.
 
     The field *without* is left out. Classes that keep unknown attributes are none of these.
     """
     # for texts, numbers, which are texts, bytes, which become base64, and whole attribute values
-    module = Module(**NAMESPACE, to_json=_to_json)
+    module = Module(**NAMESPACE, to_json=to_json)
     return _JsonEncoder(module).attributes(shape, without)
 
 
@@ -58,15 +58,15 @@ class _JsonEncoder(Encoder):
                 block.add("surprise()")
             pieces: _Pieces = []
             for field in shape.fields:
-                if field.stored and not field.extras and field.name != without:
-                    pieces += self._optional(block, field)
+                if field.stored and field.name != without:
+                    pieces += self._with_comma(block, field)
             block.add(f"return {_joined(pieces)}")
         with block.inside("except Exception"):
             block.add("return None")
         self._module.add(block)
         return self._module.compile(f"dynamap JSON encoder of {shape.kind}", "encode_json")
 
-    def _optional(self, block: Block, field: FieldShape) -> _Pieces:
+    def _with_comma(self, block: Block, field: FieldShape) -> _Pieces:
         """An attribute after a comma, or nothing if it is absent."""
         shape, variable, name = field.shape, self._take(block, field), f",{_name(field.attribute)}:"
         if self._always(shape):
@@ -172,7 +172,7 @@ def _written(single: SingleCode, written: str) -> _Piece:
 
 
 def _name(attribute: str) -> str:
-    return _to_json(attribute).decode()
+    return to_json(attribute).decode()
 
 
 def _joined(pieces: Sequence[_Piece]) -> str:
@@ -187,6 +187,3 @@ def _joined(pieces: Sequence[_Piece]) -> str:
     if len(parts) > _FEW:
         return f'b"".join(({", ".join(parts)}))'
     return f"({' + '.join(parts)})" if parts else 'b""'
-
-
-_FEW = 3

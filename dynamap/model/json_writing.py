@@ -18,15 +18,15 @@ class _Writer:
 
     def __init__(self, entity: Entity[Any]) -> None:
         layout = entity.layout
-        said = layout.discriminator
-        self.type = b"" if said is None else b",%b:%b" % (to_json(said), to_json({"S": entity.name}))
+        name = layout.discriminator
+        self.discriminator = b"" if name is None else b",%b:%b" % (to_json(name), to_json({"S": entity.name}))
         self.encoder: JsonEncoder | None = None
-        names = [field.attribute for field in entity.shape.fields if field.stored and not field.extras]
+        names = {field.attribute for field in entity.shape.fields if field.stored}
         others = [key.name for key in layout.keys]
         others += [part.attribute for use in entity.indexes for part in use.computed]
-        others += [name for name in (said, layout.write_id) if name is not None]
-        # what stands in two places is put together by name
-        if not entity.has_stored_keys and len({*names, *others}) == len(names) + len(set(others)):
+        others += [each for each in (name, layout.write_id) if each is not None]
+        # an attribute that two of these give is put together by name, in a dict
+        if not entity.has_stored_keys and names.isdisjoint(others):
             self.encoder = compiled(entity.shape).json_encoder(entity.version)
 
 
@@ -45,4 +45,4 @@ def json_item(entity: Entity[M], instance: M, key: dict[str, Wire]) -> JsonItem 
     if index is None:
         return None
     more = b",%b" % to_json(index)[1:-1] if index else b""
-    return JsonItem(b"%b%b%b%b}" % (to_json(key)[:-1], writer.type, attributes, more))
+    return JsonItem(b"%b%b%b%b}" % (to_json(key)[:-1], writer.discriminator, attributes, more))
