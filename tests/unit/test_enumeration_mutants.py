@@ -128,7 +128,7 @@ def renews_the_token(patch: pytest.MonkeyPatch) -> None:
             except StopIteration as stop:
                 return stop.value
             if command is call:
-                command = replace(call, params={**call.params, "ClientRequestToken": runtime.write_ids()})
+                command = replace(call, given={**call.given, "ClientRequestToken": runtime.write_ids()})
             try:
                 answer, step = (yield command), plan.send
             except CallFailed as failed:
