@@ -7,16 +7,24 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from dynamap.codec import MOST_ITEM_BYTES, item_size, size_at_most
+from dynamap.codec import MOST_ITEM_BYTES, JsonItem, item_size, size_at_most
 from dynamap.errors import LimitExceeded, RequestError
 from dynamap.markers import Write
 from dynamap.model import Entity
 from dynamap.operations.base import Runtime
 from dynamap.operations.replication import check_transactions_hold
 from dynamap.operations.settling import Terms
-from dynamap.plan import Item
+from dynamap.plan import Call, Item
 
-__all__ = ["LONGEST_TOKEN", "MOST_ACTIONS", "Action", "check_actions", "checked_write", "item_identity"]
+__all__ = [
+    "LONGEST_TOKEN",
+    "MOST_ACTIONS",
+    "Action",
+    "check_actions",
+    "checked_write",
+    "item_identity",
+    "transaction_of",
+]
 
 MOST_ACTIONS = 100
 LONGEST_TOKEN = 36
@@ -65,6 +73,13 @@ class Action:
     def identity(self) -> tuple[Any, ...]:
         """What two actions on one item share."""
         return item_identity(self.params["TableName"], self.key)
+
+
+def transaction_of(actions: Sequence[Action], token: str) -> Call:
+    """The request of a transaction."""
+    items = [{action.kind: action.params} for action in actions]
+    holds_json = any(type(action.params.get("Item")) is JsonItem for action in actions)
+    return Call("TransactWriteItems", {"TransactItems": items, "ClientRequestToken": token}, holds_json=holds_json)
 
 
 def item_identity(table_name: str, key: Item) -> tuple[Any, ...]:

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 
 from typing_extensions import Self
 
-from dynamap.codec import JsonItem
 from dynamap.errors import DynamapError, Failures, Reason, RequestError, TransactionCanceled
 from dynamap.markers import D, Write
-from dynamap.operations.actions import LONGEST_TOKEN, Action, check_actions, checked_write
+from dynamap.operations.actions import LONGEST_TOKEN, Action, check_actions, checked_write, transaction_of
 from dynamap.operations.base import Applied, Attempt, Moment, Refused, Runtime, Stores
 from dynamap.operations.cancellation import UNREAD, canceled_error, failures_of, only_callers_conditions
 from dynamap.operations.capabilities import Capability, needing
@@ -126,16 +125,10 @@ class Transaction(Attempt[D, Transacted, Failures]):
         check_actions(actions)
         return actions
 
-    def _call_of(self, actions: Sequence[Action], token: str) -> Call:
-        items = [{action.kind: action.params} for action in actions]
-        params = {"TransactItems": items, "ClientRequestToken": token}
-        holds_json = any(type(action.params.get("Item")) is JsonItem for action in actions)
-        return Call("TransactWriteItems", params, holds_json=holds_json)
-
     def _call(self, moment: Moment) -> Call:
         del moment
         sending = self._next()
-        return self._call_of(self._actions(sending.moment), sending.token)
+        return transaction_of(self._actions(sending.moment), sending.token)
 
     # ---- the plan
 
@@ -161,7 +154,7 @@ class Transaction(Attempt[D, Transacted, Failures]):
         for turn in itertools.count(1):
             sending = self._next()
             actions = self._actions(sending.moment, forms)
-            call = self._call_of(actions, sending.token)
+            call = transaction_of(actions, sending.token)
             sent = transact(self._runtime, call, what, sending.started)
             canceled = yield from needing(Capability.TRANSACTIONS, self._runtime, what, sent)
             if canceled is None:

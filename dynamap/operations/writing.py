@@ -9,7 +9,7 @@ from typing_extensions import Self
 
 from dynamap.errors import DynamapError, OutcomeUnknown, Reason, RequestError, ServiceError, TransactionConflict
 from dynamap.markers import D
-from dynamap.operations.actions import LONGEST_TOKEN, Action
+from dynamap.operations.actions import LONGEST_TOKEN, Action, transaction_of
 from dynamap.operations.base import Applied, Attempt, Moment, Refused, Scope
 from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.conditioned import Conditioned
@@ -147,10 +147,7 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
             raise RequestError(msg)
         check_transactions_hold(self._scope.entity, self._what)
         action = self._action(moment, guard)
-        token = moment.write_id[:LONGEST_TOKEN]
-        return Call(
-            "TransactWriteItems", {"TransactItems": [{action.kind: action.params}], "ClientRequestToken": token}
-        )
+        return transaction_of([action], moment.write_id[:LONGEST_TOKEN])
 
     def _repeats(self, guard: Guard) -> Repeat:
         if self._repeat is not None:
@@ -197,7 +194,9 @@ class WriteSteps(Conditioned, Attempt[D, R_co, "M | None"], Generic[D, M, R_co])
         """The same request as one action; a transaction answers no values."""
         guard = guard or self._guard()
         call = self._request(moment, guard)
-        params = {name: value for name, value in call.given.items() if name != "ReturnValues"}
+        params = call.given
+        if "ReturnValues" in params:
+            params = {name: value for name, value in params.items() if name != "ReturnValues"}
         kind = call.operation.removesuffix("Item")
         if kind == "Update" and "UpdateExpression" not in params:
             # nothing to change: only the condition counts, and an update without changes is refused

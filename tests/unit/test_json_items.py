@@ -86,9 +86,14 @@ def test_puts_are_json() -> None:
     store = memory_store(TABLE)
     pages = store.of(Page)
     calls = calls_of(
-        pages.put(PAGE), pages.put(PAGE).if_not_exists(), pages.put_many([PAGE]), store.transact(pages.put(PAGE))
+        pages.put(PAGE),
+        pages.put(PAGE).if_not_exists(),
+        pages.put(PAGE).returning_old(),
+        pages.put(PAGE).exactly_once(),
+        pages.put_many([PAGE]),
+        store.transact(pages.put(PAGE)),
     )
-    assert [call.holds_json for call in calls] == [True] * 4
+    assert [call.holds_json for call in calls] == [True] * 6
 
 
 @pytest.mark.parametrize("thing", [Open("1", {"x": 1})])
