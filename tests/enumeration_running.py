@@ -322,8 +322,10 @@ class Course:
             words = ["mine"]
         elif item["sk"]["S"] not in ("DOC", "LEASE"):
             words = ["another's"]
-        elif number in (None, "0"):
+        elif number is None:
             words = ["one without a version"]
+        elif number == "0":
+            words = ["one with version 0"]
         else:
             words = [_VERSIONS.get(int(number) - self.kind.read_version, "another version")]
         return " ".join([*words, *(["expired"] if item.get("ttl") == EXPIRED else [])])
