@@ -32,6 +32,10 @@ class Attribute(msgspec.Struct, frozen=True):
         if isinstance(given, str):
             msg = f"Attribute(aliases={given!r}) would be one alias for each letter: write aliases=({given!r},)"
             raise ModelError(msg)
+        for each in (self.name, *self.aliases):
+            if isinstance(each, str) and any("\ud800" <= character <= "\udfff" for character in each):
+                msg = f"the attribute name {each!r} has half of a surrogate pair, which no request can hold: correct it"
+                raise ModelError(msg)
 
 
 class EpochSeconds(msgspec.Struct, frozen=True):

@@ -64,7 +64,8 @@ to_json = msgspec.json.Encoder(enc_hook=_as_it_is).encode
 def without_json(value: Any) -> Any:
     """The same parameters with dicts in the place of items that are JSON."""
     if type(value) is JsonItem:
-        return value.whole()
+        # each time another one: whoever is given it may change it
+        return JsonItem(value.json).whole()
     if type(value) is dict:
         return {name: without_json(each) for name, each in value.items()}
     if type(value) is list:

@@ -15,6 +15,8 @@ __all__ = ["OtherHandlers", "watched"]
 # whoever changes the class of clients may put methods of theirs into it
 _BEFORE = ("creating-client-class", "provide-client-params", "before-parameter-build")
 _BETWEEN = ("request-created", "choose-signer", "before-sign", "before-parse", "response-received", "needs-retry")
+# botocore's own, but it tells others of each attempt
+_REPORTING = ("botocore.monitoring",)
 _TRUSTED_PACKAGES = ("aiobotocore", "boto3", "botocore", "dynamap")
 
 
@@ -49,7 +51,8 @@ def watched(emitter: Any) -> Any:
 
 def _noting(register: Callable[..., object]) -> Callable[..., object]:
     def noting(self: Any, event_name: str, handler: Any, *rest: Any, **more: Any) -> object:
-        if str(handler.__module__).partition(".")[0] not in _TRUSTED_PACKAGES:
+        module = str(getattr(handler, "__module__", None))
+        if module.partition(".")[0] not in _TRUSTED_PACKAGES or module in _REPORTING:
             self.others.note(event_name)
         return register(self, event_name, handler, *rest, **more)
 

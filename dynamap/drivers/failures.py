@@ -36,7 +36,7 @@ class OurCall:
     Then `without_retries` speaks for the client's calls; others keep the client's own settings.
     """
 
-    __slots__ = ("_token", "decode", "given", "lane", "params", "whole")
+    __slots__ = ("_token", "body", "decode", "given", "lane", "params", "whole")
 
     def __init__(
         self,
@@ -49,6 +49,8 @@ class OurCall:
         self.params, self.lane, self.decode = params, lane, decode
         # all parameters, where the client has only those that it finds the endpoint by
         self.given = given
+        # what was written of them
+        self.body: bytes | None = None
         # the answer that `check_reply` has found whole
         self.whole: Any = None
         self._token: Token[OurCall | None] | None = None

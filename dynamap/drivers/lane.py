@@ -76,6 +76,7 @@ class Lane:
             ("before-call", self.before_call),
         ):
             self._events.register_last(event, handler, unique_id=f"dynamap-lane-{event}")
+        self._events.register_first("before-send.dynamodb", self.check_whole, unique_id="dynamap-lane-check-whole")
         self._attempts.register()
 
     def own(self, others: OtherHandlers, transport: Any = None) -> None:
@@ -152,12 +153,18 @@ class Lane:
         ):
             self._validate(params, model.input_shape)
 
+    def check_whole(self, request: Any = None, **_rest: object) -> None:
+        """Let nothing but the body that was written be sent for a call whose items the client was not given."""
+        call = our_call()
+        if call is not None and call.given is not None and request.body != call.body:
+            self._refuse("somebody keeps events of the client back")
+
     def _builds(self, params: Any, model: Any, context: Any) -> bool:
         passage: _Passage | None = context.get(_KEY)
         if passage is None:
             return False
         if passage.call.given is not None:
-            return self._builds_of_bytes(passage, params)
+            return self._builds_of_bytes(passage, model.name, params)
         if params is not passage.params:
             del context[_KEY]
             self._plainly("another handler of provide-client-params gave the parameters")
@@ -175,13 +182,16 @@ class Lane:
         params.update(small)
         return True
 
-    def _builds_of_bytes(self, passage: _Passage, params: Any) -> bool:
+    def _builds_of_bytes(self, passage: _Passage, operation: str, params: Any) -> bool:
         """Write the body of what the client was not given; it must not send what it was given."""
         given = passage.call.given
-        body = None if given is None or params is not passage.params or params != passage.before else body_of(given)
-        if body is None:
+        # made anew: whoever wraps a method may have changed what is inside
+        small = None if given is None else small_params(operation, given)
+        body = None if given is None or params is not passage.params or params != small else body_of(given)
+        if small is None or body is None:
             self._refuse("somebody has other parameters for a call than it was made with")
-        passage.body, passage.small = body, passage.before
+        passage.small = small
+        passage.body = passage.call.body = body
         return True
 
     def _entered(self, model: Any, params: Any, request_signer: Any, context: Any) -> Steps | None:

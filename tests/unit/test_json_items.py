@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import botocore
 import botocore.client
+import botocore.monitoring
 import pytest
 
 from dynamap import Attribute, Extras, GlobalIndex, Index, Table, connect, mapped
@@ -18,6 +19,7 @@ from dynamap.codec import JsonItem, item_size, size_at_most, to_json, without_js
 from dynamap.codec.generated import item_from_json
 from dynamap.drivers.events import watched
 from dynamap.drivers.requests import body_of
+from dynamap.errors import ModelError
 from dynamap.model import json_item
 from dynamap.plan import Call
 from dynamap.testing import embedded, memory_store
@@ -176,6 +178,16 @@ def test_a_call_gives_dicts() -> None:
     assert repr(call) == "Call(operation='PutItem', params={'TableName': 't', 'Item': {'pk': {'S': 'a'}}})"
 
 
+def test_what_is_done_to_parameters_that_were_looked_at_is_not_stored() -> None:
+    pages = memory_store(TABLE).of(Page)
+    put = pages.put(Page("1", text="x"))
+    put.params()["Item"].clear()
+    put.params()["Item"]["pk"] = {"S": "PAGE#other"}
+    assert put.params()["Item"]["pk"] == {"S": "PAGE#1"}
+    put.send()
+    assert pages.get(id="1").send() == Page("1", text="x")
+
+
 # ---- on its way
 
 ITEM = b'{"pk":{"S":"a"},"photo":{"B":"AP8="}}'
@@ -257,6 +269,39 @@ def test_parameters_that_somebody_changes_all_the_same_are_sent_whole(mode: str,
         assert json.loads(request.body) == {"TableName": "table", "Item": json.loads(ITEM), **MORE}
 
 
+@pytest.mark.parametrize("mode", OWN)
+def test_without_the_events_of_the_client_no_empty_item_is_sent(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(mode) as client:
+
+        def emit(api_params: Any, **_rest: Any) -> Any:
+            return api_params
+
+        async def emit_async(api_params: Any, **_rest: Any) -> Any:
+            return api_params
+
+        silent = emit_async if mode.startswith("async") else emit
+        monkeypatch.setattr(client.client, "_emit_api_params", silent)
+        client.run(put_call())
+        (request,) = client.sent
+        assert json.loads(request.body)["Item"] == json.loads(ITEM)
+
+
+@pytest.mark.parametrize("mode", OWN)
+def test_an_item_that_somebody_fills_all_the_same_is_refused_and_sent_whole(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(mode) as client:
+        original = client.client.put_item
+
+        def put_item(**params: Any) -> Any:
+            params["Item"]["tenant"] = {"S": "T"}
+            return original(**params)
+
+        monkeypatch.setattr(client.client, "put_item", put_item)
+        client.run(put_call())
+        assert json.loads(client.sent[0].body)["Item"] == {**json.loads(ITEM), "tenant": {"S": "T"}}
+
+
 @pytest.mark.parametrize("event", ["creating-client-class", "provide-client-params", "before-parameter-build", "*"])
 def test_initializers_of_sessions_that_could_see_the_item_do(
     event: str, initialized: Callable[[Callable[[Any], None]], None]
@@ -329,3 +374,24 @@ def test_handlers_of_others_are_noted(method: str, event: str, before: bool, bet
     assert (emitter.others.before, emitter.others.between) == (False, False)
     getattr(emitter, method)(event, lambda **_: None)
     assert (emitter.others.before, emitter.others.between) == (before, between)
+
+
+def test_a_handler_without_a_module_is_one_of_others() -> None:
+    emitter = watched(Emitter)
+    emitter.register("request-created", (lambda **_: None).__call__)
+    assert emitter.others.between
+
+
+def test_what_reports_attempts_is_one_of_others() -> None:
+    emitter = watched(Emitter)
+    emitter.register("*", botocore.monitoring.Monitor(None, None).capture)
+    assert emitter.others.between
+
+
+def test_names_that_no_request_can_hold_are_refused_where_they_are_declared() -> None:
+    with pytest.raises(ModelError, match="surrogate"):
+        Attribute("a\ud800")
+    with pytest.raises(ModelError, match="surrogate"):
+        Attribute(aliases=("a\udfff",))
+    with pytest.raises(ModelError, match="surrogate"):
+        mapped("A\ud800", pk="A#{id}", sk="A")(Page)
