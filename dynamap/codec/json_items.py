@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -67,7 +67,7 @@ def without_json(value: Any) -> Any:
         # each time another one: whoever is given it may change it
         return JsonItem(value.json).whole()
     if type(value) is dict:
-        return {name: without_json(each) for name, each in value.items()}
+        return {name: without_json(each) for name, each in cast("dict[str, Any]", value).items()}
     if type(value) is list:
-        return [without_json(each) for each in value]
+        return [without_json(each) for each in cast("list[Any]", value)]
     return value

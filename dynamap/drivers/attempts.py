@@ -51,7 +51,7 @@ class _Signature:
     @property
     def is_usual(self) -> bool:
         """Whether it is one that is known here, with credentials."""
-        kind = type(self.auth)
+        kind: Any = type(self.auth)
         return (kind.__module__, kind.__qualname__) in _KNOWN_SIGNERS and self.auth.credentials is not None
 
 
