@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -69,5 +69,5 @@ def without_json(value: Any) -> Any:
     if type(value) is dict:
         return {name: without_json(each) for name, each in cast("dict[str, Any]", value).items()}
     if type(value) is list:
-        return [without_json(each) for each in cast("list[Any]", value)]
+        return [without_json(each) for each in cast("Sequence[Any]", value)]
     return value
