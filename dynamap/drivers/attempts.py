@@ -51,8 +51,8 @@ class _Signature:
     @property
     def is_usual(self) -> bool:
         """Whether it is one that is known here, with credentials."""
-        kind: Any = type(self.auth)
-        return (kind.__module__, kind.__qualname__) in _KNOWN_SIGNERS and self.auth.credentials is not None
+        auth: object = self.auth
+        return (type(auth).__module__, type(auth).__qualname__) in _KNOWN_SIGNERS and self.auth.credentials is not None
 
 
 class Attempts:
