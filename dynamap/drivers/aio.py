@@ -78,7 +78,9 @@ class AsyncDriver:
                     return
                 reply = error = None
                 try:
-                    if isinstance(command, Emit):
+                    if isinstance(command, Call):
+                        reply = await self._call(command)
+                    elif isinstance(command, Emit):
                         yield command.items
                     else:
                         reply = await self._do(command, tasks)
@@ -88,9 +90,7 @@ class AsyncDriver:
             await tasks.close()
             plan.close()
 
-    async def _do(self, command: Call | Sleep | Spawn | Join, tasks: _Tasks) -> Any:
-        if isinstance(command, Call):
-            return await self._call(command)
+    async def _do(self, command: Sleep | Spawn | Join, tasks: _Tasks) -> Any:
         if isinstance(command, Sleep):
             await self._sleep(command.seconds)
             return None
@@ -113,7 +113,9 @@ class AsyncDriver:
         return reply
 
     async def _send(self, call: Call) -> Reply:
-        client = await self._client_in_time()
+        client = self._source.at_hand() if time_left() is None else None
+        if client is None:
+            client = await self._client_in_time()
         try:
             try:
                 reply = await _ask(client, call, lane=self._source.lane)
@@ -136,7 +138,8 @@ class AsyncDriver:
 
 async def _ask(client: Any, call: Call, *, lane: bool) -> Reply:
     with begin_call(client, call, lane=lane) as params:
-        reply: Reply = await _in_time(getattr(client, method_of(call.operation))(**params))
+        answer = getattr(client, method_of(call.operation))(**params)
+        reply: Reply = await answer if time_left() is None else await _in_time(answer)
     return reply
 
 

@@ -45,15 +45,19 @@ class AsyncSource:
         self._opening: asyncio.Lock | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    def at_hand(self) -> Any:
+        """The client if there is one. Raises RequestError in another event loop."""
+        self._stay_in_loop()
+        return self._given if self._opened is None else self._opened.client
+
     async def get(self) -> Any:
         """The client, made now if there is none yet. Raises RequestError in another event loop."""
-        self._stay_in_loop()
-        if self._given is not None:
-            return self._given
-        if self._opened is None:
-            async with self._lock():
-                if self._opened is None:
-                    self._opened = await _open(self._options or ClientOptions())
+        client = self.at_hand()
+        if client is not None:
+            return client
+        async with self._lock():
+            if self._opened is None:
+                self._opened = await _open(self._options or ClientOptions())
         return self._opened.client
 
     async def renew(self, client: Any) -> None:

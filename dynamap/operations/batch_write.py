@@ -285,7 +285,8 @@ class _Reader(Reader[_Entry]):
         super().__init__(given, batch.what, batch.noun)
         self._batch = batch
         self._moment = moment
-        self._carried: _Entry | None = None
+        self._waiting: list[_Entry] = []
+        """What no request had room for yet, the first last."""
 
     def take(self) -> _Chunk:
         """The next request; empty if there is nothing left."""
@@ -293,16 +294,16 @@ class _Reader(Reader[_Entry]):
         weight = 0
         places = 0
         while len(chunk) < MOST_WRITES and places < MOST_PLACES:
-            entry = self._carried or self._next()
-            self._carried = None
-            if entry is None:
-                break
+            if not self._waiting:
+                self._waiting = self._several(min(MOST_WRITES - len(chunk), MOST_PLACES - places))[::-1]
+                if not self._waiting:
+                    break
+            entry = self._waiting[-1]
             before = chunk.get(entry.identity)
             weight += entry.weight - (0 if before is None else before.weight)
             if weight > MOST_BYTES and chunk:
-                self._carried = entry
                 break
-            chunk[entry.identity] = entry
+            chunk[entry.identity] = self._waiting.pop()
             places += 1
         self._batch.stamp(chunk, self._moment)
         # a number of its own for each request: a version that starts afresh must not recur on a key that comes again
@@ -314,7 +315,7 @@ class _Reader(Reader[_Entry]):
 
     def is_at_end(self) -> bool:
         """Whether there is no further request, as far as that is known without reading on."""
-        return self._carried is None and super().is_at_end()
+        return not self._waiting and super().is_at_end()
 
     def error_after(self) -> Exception | None:
         """The error, which says what became of those before it; they are written by now."""

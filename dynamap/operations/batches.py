@@ -132,10 +132,6 @@ class Reader(Generic[T]):
         """What is made of one thing. Raises what is wrong with it."""
         raise NotImplementedError
 
-    def _next(self) -> T | None:
-        """The next one; None if there is none."""
-        return next(iter(self._several(1)), None)
-
     def _several(self, most: int) -> list[T]:
         """The next ones, no more than so many; fewer where no more are to come."""
         several: list[T] = []
