@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from typing_extensions import Self
@@ -68,6 +68,10 @@ class Conditioned(Builder):
         """Fields that must read as these values, beside the guard and the caller's conditions."""
         return {}
 
+    def _stored_assumptions(self) -> Collection[str]:
+        """Those of the assumptions that do not hold of a default that is read, but not stored."""
+        return ()
+
     def _other_form(self, guard: Guard, reason: Mapping[str, Any], *, expired: bool) -> tuple[Self, Guard] | None:
         """The same write as it fits what a transaction was cancelled for, with its guard; None if it has no other form.
 
@@ -86,10 +90,10 @@ class Conditioned(Builder):
 
     def _holds_of_nothing(self) -> bool:
         """Whether everything but the guard would hold if nothing were stored."""
-        entity = self._scope.entity
-        return all(absent_reads_as(entity, name, value) for name, value in self._assumptions().items()) and all(
-            evaluate(condition, entity, {}) for condition in self._conditions
-        )
+        entity, stored = self._scope.entity, self._stored_assumptions()
+        return all(
+            absent_reads_as(entity, name, value, stored=name in stored) for name, value in self._assumptions().items()
+        ) and all(evaluate(condition, entity, {}) for condition in self._conditions)
 
     def _conditioned(self, guard: Guard, moment: Moment) -> dict[str, Any]:
         """What a request says of its conditions, names and values included, if that is all that it says in text."""
@@ -124,8 +128,12 @@ class Conditioned(Builder):
         if self._conditions or self._existence is False:
             check_condition_holds(entity, self._named)
         texts: list[str | Condition] = [*guard.texts(compiler, entity, now)]
+        stored = self._stored_assumptions()
         others: list[str | Condition] = [
-            *(reads_as(compiler, entity, name, value) for name, value in self._assumptions().items()),
+            *(
+                reads_as(compiler, entity, name, value, stored=name in stored)
+                for name, value in self._assumptions().items()
+            ),
             *self._conditions,
         ]
         if now is None or not others or guard.excludes_expired:

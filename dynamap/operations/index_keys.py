@@ -1,6 +1,10 @@
 """What a write stores for the indexes: every write leaves the index attributes as the item's fields make them.
 
 Each attribute is computed by itself: an item with some of an index's key attributes is not in the index.
+
+A component of a key that the item does not store is read as its default. `when=` is a condition on what is stored, as a
+scan with the same condition finds it, so that a missing attribute is no default there: a write that takes a field for
+its default stores it together with the keys that depend on that, or requires that it is stored.
 """
 
 from __future__ import annotations
@@ -11,7 +15,17 @@ from typing import Any, TypeVar
 
 from dynamap.codec import FieldShape, JsonItem, Wire
 from dynamap.errors import RequestError
-from dynamap.expressions import Action, Assignment, Compiler, Remove, Set, SetIfMissing, Value
+from dynamap.expressions import (
+    Action,
+    Assignment,
+    Compiler,
+    Field,
+    Remove,
+    Set,
+    SetIfMissing,
+    UpdateCompiler,
+    Value,
+)
 from dynamap.expressions.evaluate import evaluate
 from dynamap.model import Entity, IndexUse, KeyPart, json_item
 from dynamap.plan import Item
@@ -25,9 +39,11 @@ __all__ = [
     "completed",
     "components",
     "index_attributes",
+    "kept_stored",
     "reads_as",
     "rewritten",
     "stored_item",
+    "stored_with",
 ]
 
 M = TypeVar("M")
@@ -78,35 +94,43 @@ def _holds(use: IndexUse, entity: Entity[Any], item: Mapping[str, Wire]) -> bool
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """An index attribute that depends on a field which changes, before and after.
+    """An index attribute that depends on a field which changes, or is stored with it.
 
-    *assumed* are the other fields that it depends on: without a version, they must still be as they were read.
+    *differs* says whether it may be another than before, if the item is as it was read. *assumed* are the other fields
+    that it depends on: without a version, they must still be as they were read.
     """
 
     attribute: str
-    before: Wire | None
     after: Wire | None
+    differs: bool
     assumed: tuple[str, ...]
 
 
-def rewritten(entity: Entity[M], before: M, after: M) -> Iterator[IndexChange]:
-    """The index attributes that depend on what differs between two instances. Raises KeyValueError."""
+def rewritten(entity: Entity[M], before: M, after: M) -> tuple[tuple[IndexChange, ...], dict[str, Wire]]:
+    """The index attributes that depend on what differs between two instances, and what is `stored_with` them.
+
+    Raises KeyValueError.
+    """
     if not any(use.computed for use in entity.indexes):
-        return
+        return (), {}
     items = entity.encode(before), entity.encode(after)
     changed = {
         each.name for each in entity.shape.fields if items[0].get(each.attribute) != items[1].get(each.attribute)
     }
     if not changed:
-        return
+        return (), {}
     attributes = index_attributes(entity, before, items[0]), index_attributes(entity, after, items[1])
-    for use, part in _computed(entity):
+    read = {name: getattr(before, name) for name in entity.index_fields}
+    stored = stored_with(entity, changed, read)
+    changes: list[IndexChange] = []
+    for use, part in _depending(entity, changed, stored):
         depends = dict.fromkeys((*part.fields, *use.when_fields))
-        if not changed.isdisjoint(depends):
-            assumed = tuple(name for name in depends if name not in changed and name not in entity.key_fields)
-            yield IndexChange(
-                part.attribute, attributes[0].get(part.attribute), attributes[1].get(part.attribute), assumed
-            )
+        old, new = (each.get(part.attribute) for each in attributes)
+        # whether the condition held of what was stored is not known where the item may have lacked something
+        differs = old != new or any(_merely_read(entity, name, read[name]) is not None for name in use.when_fields)
+        assumed = tuple(name for name in depends if name not in changed and name not in entity.key_fields)
+        changes.append(IndexChange(part.attribute, new, differs, assumed))
+    return tuple(changes), stored
 
 
 def _computed(entity: Entity[Any]) -> Iterator[tuple[IndexUse, KeyPart]]:
@@ -119,14 +143,68 @@ def _computed(entity: Entity[Any]) -> Iterator[tuple[IndexUse, KeyPart]]:
                 yield use, part
 
 
-def components(entity: Entity[Any], changed: Collection[str]) -> list[str]:
+def _depending(
+    entity: Entity[Any], changed: Collection[str], stored: Collection[str] = ()
+) -> Iterator[tuple[IndexUse, KeyPart]]:
+    """The attributes that depend on what changes, and on whether that is there which is stored with it."""
+    for use, part in _computed(entity):
+        anew = any(name in changed for name in (*part.fields, *use.when_fields))
+        if anew or any(name in stored for name in use.when_fields):
+            yield use, part
+
+
+def components(entity: Entity[Any], changed: Collection[str], read: Mapping[str, Any]) -> list[str]:
     """The fields, but those of the key, that index attributes depend on together with the fields that change."""
     found: dict[str, None] = {}
-    for use, part in _computed(entity):
-        depends = (*part.fields, *use.when_fields)
-        if any(name in changed for name in depends):
-            found |= dict.fromkeys(depends)
+    for use, part in _depending(entity, changed, stored_with(entity, changed, read)):
+        found |= dict.fromkeys((*part.fields, *use.when_fields))
     return [name for name in found if name not in entity.key_fields]
+
+
+def stored_with(entity: Entity[Any], changed: Collection[str], read: Mapping[str, Any]) -> dict[str, Wire]:
+    """What is to be stored, by field, with the index attributes that depend on what changes.
+
+    It is what their conditions speak of and the item, which was *read* so, may not have. The conditions of other
+    indexes may speak of that too, so that these are written as well.
+    """
+    found: dict[str, Wire] = {}
+    complete = False
+    while not complete:
+        spoken_of = [name for use, _ in _depending(entity, changed, found) for name in use.when_fields]
+        complete = True
+        for name in spoken_of:
+            if name in found or name in changed or name not in read:
+                continue
+            wire = _merely_read(entity, name, read[name])
+            if wire is not None:
+                found[name] = wire
+                complete = False
+    return found
+
+
+def _merely_read(entity: Entity[Any], name: str, value: object) -> Wire | None:
+    """What a value would be stored as that may have been read where nothing is stored; None of any other value.
+
+    None and the empty set, which are stored as nothing, are as they are read.
+    """
+    described = entity.shape.by_name[name]
+    declared = described.field
+    may_lack = declared.has_default or entity.shape.computes(described)
+    if name in entity.key_fields or described.shape.empty_when_absent or not may_lack:
+        return None
+    wire = described.shape.encode_attribute(value, (name,))
+    if declared.has_default and _has_known_default(described):
+        return wire if wire == described.shape.encode_attribute(_default(described)) else None
+    return wire
+
+
+def kept_stored(compiler: UpdateCompiler, entity: Entity[Any], stored: Mapping[str, Wire]) -> list[Assignment]:
+    """What is `stored_with` index attributes, as parts of an update: it stays as it is where it is stored."""
+    made: list[Assignment] = []
+    for name, wire in stored.items():
+        resolved = compiler.resolve(Field[Any](entity.cls, (name,)))
+        made.append((resolved.attributes, compiler.present_or(resolved, wire)))
+    return made
 
 
 # ---- keyed updates
@@ -183,15 +261,27 @@ class KnownFields:
                 made.computed[name] = None
         return made
 
-    def updated(self) -> Iterator[KeyChange]:
-        """The index attributes that depend on what changes, for an item that exists.
+    def stored(self) -> dict[str, Wire]:
+        """What is `stored_with` the index attributes of an item of which all fields are known."""
+        return stored_with(self.entity, self._touched, self.known)
+
+    def conditional(self) -> list[str]:
+        """The known fields that must be stored, because a condition of an index that is written speaks of them."""
+        touched = self._touched
+        spoken_of = [name for use, _ in _depending(self.entity, touched) for name in use.when_fields]
+        return [name for name in dict.fromkeys(spoken_of) if name in self.known and name not in touched]
+
+    @property
+    def _touched(self) -> set[str]:
+        return {*self.changed, *self.initial, *self.computed}
+
+    def updated(self, stored: Collection[str] = ()) -> Iterator[KeyChange]:
+        """The index attributes that depend on what changes, for an item that exists; *stored* is written with them.
 
         Raises RequestError where one of them cannot be known, naming index, fields and what to do.
         """
-        touched = {*self.changed, *self.initial, *self.computed}
-        for use, part in _computed(self.entity):
-            if not touched.isdisjoint((*part.fields, *use.when_fields)):
-                yield self._changed(use, part)
+        for use, part in _depending(self.entity, self._touched, stored):
+            yield self._changed(use, part)
 
     def upserted(self) -> Iterator[KeyChange]:
         """The index attributes for an item that may exist, for an upsert.
@@ -233,6 +323,10 @@ class KnownFields:
         uncertain += [name for name in others if not self._is_certain(name)]
         if started and not self._start_together([*started, *others]):
             uncertain += started
+        known = [name for name in use.when_fields if name in self.known]
+        if any(_merely_read(self.entity, name, self.known[name]) is not None for name in known):
+            # an old item that lacks it gets it only now, and may be in no index
+            uncertain += [*started, *others]
         if uncertain:
             raise self._unknown(use, part, list(dict.fromkeys(uncertain)), creates=True)
         if use.when is not None and not _holds(use, self.entity, self._item(self.known, use.when_fields)):
@@ -329,10 +423,11 @@ def _stores_null(entity: Entity[Any], name: str) -> bool:
 # ---- conditions
 
 
-def reads_as(compiler: Compiler, entity: Entity[Any], name: str, value: object) -> str:
-    """The condition that reading this field of the stored item would give this value.
+def reads_as(compiler: Compiler, entity: Entity[Any], name: str, value: object, *, stored: bool = False) -> str:
+    """The condition that reading this field of the item would give this value.
 
-    A missing attribute is read under the field's aliases, then as its default, None or the empty set.
+    A missing attribute is read under the field's aliases, then as its default, None or the empty set. With *stored*, a
+    default is not enough: a value that can be stored must be.
     """
     described = entity.shape.by_name[name]
     wire = described.shape.encode_attribute(value, (name,))
@@ -341,18 +436,20 @@ def reads_as(compiler: Compiler, entity: Entity[Any], name: str, value: object) 
         return " AND ".join(f"attribute_not_exists({attribute})" for attribute in attributes)
     equal = compiler.value({"NULL": True} if wire is None else wire)
     text = f"{attributes[-1]} = {equal}"
-    if _absent_wire(described) == wire:
+    if _absent_wire(described) == wire and not (stored and wire is not None):
         text = f"(attribute_not_exists({attributes[-1]}) OR {text})"
     for attribute in reversed(attributes[:-1]):
         text = f"({attribute} = {equal} OR (attribute_not_exists({attribute}) AND {text}))"
     return text
 
 
-def absent_reads_as(entity: Entity[Any], name: str, value: object) -> bool:
+def absent_reads_as(entity: Entity[Any], name: str, value: object, *, stored: bool = False) -> bool:
     """Whether `reads_as` holds where nothing is stored."""
     described = entity.shape.by_name[name]
     wire = described.shape.encode_attribute(value, (name,))
-    return (wire is None and value is not None) or _absent_wire(described) == wire
+    if wire is None and value is not None:
+        return True
+    return _absent_wire(described) == wire and not (stored and wire is not None)
 
 
 def _absent_wire(described: FieldShape) -> Wire | None:

@@ -5,7 +5,7 @@ The rules are in docs/writing-safely.md, "When the answer is lost".
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -39,8 +39,8 @@ class Terms:
     `if_exists`, False for `if_not_exists`. *write_id* is the one that it stores, None where it stores none. *permitted*
     says that the caller permits it to be applied more than once, *conditioned* that there are other conditions beside
     the guard. *assumed* are the fields that must be as they were read, without which the keys of an index could not be
-    computed, *given* those that the caller said them to be. *now* is the second up to which items have expired, as the
-    request has it.
+    computed, *given* those that the caller said them to be, and *stored* those of them that had to be stored so. *now*
+    is the second up to which items have expired, as the request has it.
     """
 
     what: object
@@ -54,6 +54,7 @@ class Terms:
     conditioned: bool = False
     assumed: Mapping[str, Any] = field(default_factory=dict[str, Any])
     given: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stored: Collection[str] = ()
     now: int | None = None
 
 
@@ -207,6 +208,31 @@ def _changed(entity: Entity[Any], assumed: Mapping[str, Any], found: object) -> 
     return [name for name, value in entity.normalized(assumed).items() if now[name] != value]
 
 
+def _lacking(entity: Entity[Any], terms: Terms, seen: Item) -> list[str]:
+    """The fields that had to be stored, and are not: None and the empty set are stored as nothing."""
+    shapes = {name: entity.shape.by_name[name] for name in terms.stored}
+    return [
+        name
+        for name, described in shapes.items()
+        if not any(attribute in seen for attribute in described.read_from)
+        and described.shape.encode_attribute(terms.given[name], (name,)) is not None
+    ]
+
+
+def _refused_for(entity: Entity[Any], terms: Terms, seen: Item | None, found: object) -> str:
+    """Which of the caller's conditions failed, as far as it can be seen."""
+    changed = _changed(entity, terms.given, found)
+    if changed:
+        return f"{', '.join(changed)} is not what given() said"
+    lacking = [] if seen is None else _lacking(entity, terms, seen)
+    if lacking:
+        return (
+            f"{', '.join(lacking)} is only read as given() said, not stored, and when= of an index is a condition on "
+            f"what is stored: set it too, or use update(item).to(changed)"
+        )
+    return "the condition does not hold"
+
+
 def _refusal(entity: Entity[Any], terms: Terms, seen: Item | None, outcome: str) -> Settled:
     found = None if seen is None else entity.decode(seen)
     guard = terms.guard
@@ -246,6 +272,4 @@ def _refusal(entity: Entity[Any], terms: Terms, seen: Item | None, outcome: str)
     if changed:
         why = f"{', '.join(changed)} is no longer as it was read, and part of an index"
         return settled(VersionConflict, why, _READ_AGAIN)
-    changed = _changed(entity, terms.given, found)
-    why = f"{', '.join(changed)} is not what given() said" if changed else "the condition does not hold"
-    return settled(ConditionFailed, why, callers=True)
+    return settled(ConditionFailed, _refused_for(entity, terms, seen, found), callers=True)

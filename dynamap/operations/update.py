@@ -16,7 +16,14 @@ from dynamap.model import Entity, value_at
 from dynamap.operations.base import Moment, Scope, Stores
 from dynamap.operations.difference import Change, difference
 from dynamap.operations.guards import Guard, GuardKind, guard_of_version
-from dynamap.operations.index_keys import IndexChange, KeyChange, assignments, components, rewritten
+from dynamap.operations.index_keys import (
+    IndexChange,
+    KeyChange,
+    assignments,
+    components,
+    kept_stored,
+    rewritten,
+)
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.parents import lacks_parent
 from dynamap.operations.sending import Answer
@@ -109,19 +116,19 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
     _changed: M
     _read: M
     _index_changes: tuple[IndexChange, ...]
+    _stored: Mapping[str, Wire]
 
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
         del guard
         as_read = _is_as_read(self._scope.entity, self._read, self._version_guard)
         # of an item that another writer may have changed, what is to be absent is removed even if it was absent
         keys = [
-            KeyChange(change.attribute, change.after)
-            for change in self._index_changes
-            if not (as_read and change.before == change.after)
+            KeyChange(change.attribute, change.after) for change in self._index_changes if change.differs or not as_read
         ]
         assigned: list[Assignment] = [
             (path, None if wire is None else compiler.value(wire)) for path, wire in self._difference
         ]
+        assigned += kept_stored(compiler, self._scope.entity, self._stored)
         return (), assigned + assignments(compiler, keys)
 
     def _outline_changes(self, outline: Outline, guard: Guard, bookkeeping: Sequence[Wire]) -> None:
@@ -219,8 +226,8 @@ class UpdateItem(Update[D, M]):
         if _is_as_read(entity, read, guard) or not _has_read_version(entity, read, guard):
             return {}
         changed: list[str] = [self._compiler().resolve(action.field).field for action in self._actions]
-        names = [name for name in components(entity, changed) if name not in (*changed, *self._given)]
-        return {name: getattr(read, name) for name in names}
+        depends = components(entity, changed, self._as_read())
+        return {name: getattr(read, name) for name in depends if name not in (*changed, *self._given)}
 
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
         return replace(super()._terms(guard, moment), assumed=self._assumed())
@@ -242,8 +249,10 @@ class UpdateItem(Update[D, M]):
     def to(self, changed: M, /) -> Rewrite[D, M]:
         """Send what differs between the item that was read and *changed*, and nothing else.
 
-        Attributes that this class does not know survive. Keys and the version must be the same in both, and *changed*
-        is a copy: what was changed in place cannot be seen. Without a difference the version still rises.
+        Index attributes that depend on it go with it, and defaults that `when=` of such an index speaks of, which may
+        only have been read: what is not stored does not count there. Attributes that this class does not know survive.
+        Keys and the version must be the same in both, and *changed* is a copy: what was changed in place cannot be
+        seen. Without a difference the version still rises.
         """
         entity = self._scope.entity
         if self._actions:
@@ -270,13 +279,15 @@ class UpdateItem(Update[D, M]):
             raise RequestError(msg)
         attributes = entity.attributes(changed)
         differences = tuple(difference(entity, entity.attributes(self._read), attributes))
+        index_changes, stored = rewritten(entity, self._read, changed)
         kind: type[Rewrite[D, M]] = Rewrite
         return self._become(
             kind,
             _difference=differences,
             _attributes=attributes,
             _changed=changed,
-            _index_changes=tuple(rewritten(entity, self._read, changed)),
+            _index_changes=index_changes,
+            _stored=stored,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from builtins import set as Set  # the builder's own method is called set  # noqa: N812
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from types import MappingProxyType
@@ -29,7 +29,7 @@ from dynamap.expressions import Set as SetAction
 from dynamap.markers import D
 from dynamap.operations.base import Moment
 from dynamap.operations.guards import Guard
-from dynamap.operations.index_keys import KnownFields, assignments
+from dynamap.operations.index_keys import KnownFields, assignments, kept_stored
 from dynamap.operations.item_size import check_item_size
 from dynamap.operations.replication import check_actions_hold
 from dynamap.operations.settling import Terms
@@ -134,8 +134,10 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     def given(self, **fields: object) -> Self:
         """Say what other fields hold, where keys of an index are made of them and of what changes.
 
-        It is written only if they do: failing, `ConditionFailed`. Raises RequestError for what is no field, and for
-        fields of the key and the version, which are known.
+        It is written only if they do: failing, `ConditionFailed`. A default that is only read, where nothing is stored,
+        counts as held, but not for an update that puts the item into an index whose `when=` speaks of the field, or
+        takes it out: that is a condition on what is stored. Raises RequestError for what is no field, and for fields of
+        the key and the version, which are known.
         """
         self._check_any(list(fields), "given() names fields and what they hold, such as given(status=...)")
         entity = self._scope.entity
@@ -202,7 +204,11 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
 
     def _changes(self, compiler: UpdateCompiler, guard: Guard) -> tuple[Sequence[Action], list[Assignment]]:
         del guard
-        return self._actions, assignments(compiler, self._known_fields(compiler).updated())
+        known = self._known_fields(compiler)
+        # all that an item that was read holds is known, so that what it may lack is simply stored
+        stored = known.stored() if self._as_read() else {}
+        kept = kept_stored(compiler, self._scope.entity, stored)
+        return self._actions, kept + assignments(compiler, known.updated(stored))
 
     def _as_read(self) -> Mapping[str, Any]:
         """The fields of an item that is guarded by the version that was read."""
@@ -215,8 +221,13 @@ class UpdateSteps(Updating[D, M, R_co], Generic[D, M, R_co]):
     def _assumptions(self) -> Mapping[str, Any]:
         return self._given
 
+    def _stored_assumptions(self) -> Collection[str]:
+        if not self._given or self._as_read():
+            return ()
+        return self._known_fields(self._compiler()).conditional()
+
     def _terms(self, guard: Guard, moment: Moment) -> Terms:
-        return replace(super()._terms(guard, moment), given=self._given)
+        return replace(super()._terms(guard, moment), given=self._given, stored=self._stored_assumptions())
 
     def _check_item_size(self, guard: Guard, params: dict[str, Any]) -> None:
         del guard

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from typing_extensions import Self
@@ -51,6 +51,11 @@ class _UpsertSteps(UpdateSteps[D, M, R_co], Generic[D, M, R_co]):
             return guard
         expires = self._scope.entity.ttl_attribute is not None and not self._expired_included
         return Guard(GuardKind.UNEXPIRED if expires else GuardKind.NONE)
+
+    def _stored_assumptions(self) -> Collection[str]:
+        # one that may create the item stores all defaults
+        creates = self._version_guard is None or not self._version_guard.is_version
+        return () if creates else super()._stored_assumptions()
 
     def _stores_write_id(self, guard: Guard) -> bool:
         return self._scope.entity.version is not None or guard.kind is GuardKind.EXPIRED

@@ -65,15 +65,54 @@ class Note:
     text: str | None = "none"
 
 
+@entity(
+    "BUG",
+    pk="BUG#{id}",
+    sk="BUG",
+    indexes=[
+        Index("gsi", pk="OPEN", sk="{rank}", when=lambda: F(Bug.status).eq("open")),
+        Index("more", pk="{owner}", when=lambda: F(Bug.status).ne("closed")),
+    ],
+)
+class Bug:
+    id: str
+    owner: str = "nobody"
+    rank: str = "low"
+    status: Annotated[str, Attribute("state", aliases=("phase",))] = "open"
+
+
+@entity(
+    "FAULT",
+    pk="FAULT#{id}",
+    sk="FAULT",
+    version="revision",
+    indexes=[
+        Index("gsi", pk="{place}", sk="{id}", when=lambda: F(Fault.status).eq("open")),
+        Index("more", pk="{team}", when=lambda: F(Fault.status).ne("new") & F(Fault.kind).eq("crash")),
+    ],
+)
+class Fault:
+    id: str
+    place: str | None = None
+    team: str = "red"
+    status: str = "open"
+    kind: str = "crash"
+    revision: int = 0
+
+
 Documents = Table(
     "documents",
-    [Document, Job, Note],
-    indexes=[GlobalIndex("gsi"), GlobalIndex("score", sk=Key("score", int))],
+    [Document, Job, Note, Bug, Fault],
+    indexes=[GlobalIndex("gsi"), GlobalIndex("score", sk=Key("score", int)), GlobalIndex("more", sk=())],
 )
 documents: Repository[Sync, Document] = connect(Documents).of(Document)
 jobs: Repository[Sync, Job] = connect(Documents).of(Job)
 notes: Repository[Sync, Note] = connect(Documents).of(Note)
+bugs: Repository[Sync, Bug] = connect(Documents).of(Bug)
+faults: Repository[Sync, Fault] = connect(Documents).of(Fault)
 JOB = Job("1", priority=7, revision=5)
+BUG = Bug("1")
+FAULT = Fault("1", revision=5)
 
 
 def written(operation: Any) -> dict[str, Any]:
@@ -182,7 +221,10 @@ def test_an_empty_component_is_refused() -> None:
             lambda: jobs.update(JOB).set(F(Job.state), "waiting"),
             {"state": "waiting", "gsipk": "main", "gsisk": "007#1", "v:1": "6"},
         ),
-        (lambda: jobs.update(JOB).set(F(Job.queue), "other"), {"queue": "other", "gsipk": "other", "v:1": "6"}),
+        (
+            lambda: jobs.update(JOB).set(F(Job.queue), "other"),
+            {"queue": "other", "state": "if_not_exists", "gsipk": "other", "gsisk": "007#1", "v:1": "6"},
+        ),
         # a key that is the field itself follows whatever is done to the field
         (
             lambda: jobs.update(id="1").set(F(Job.score), F(Job.score) + 1).if_version(5),
@@ -356,6 +398,157 @@ def test_under_a_version_only_what_differs_is_sent() -> None:
     assert "state = done" in conditions(ignoring)
 
 
+# ---- when= is a condition on what is stored
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        # the status may only have been read as "open": it is stored, and so is all that depends on its being there
+        (
+            lambda: bugs.update(BUG).to(evolve(BUG, rank="high")),
+            {
+                "rank": "high",
+                "state": "if_not_exists",
+                "phase": None,
+                "gsipk": "OPEN",
+                "gsisk": "high",
+                "morepk": "nobody",
+            },
+        ),
+        (
+            lambda: faults.update(FAULT).to(evolve(FAULT, place="here")),
+            {
+                "place": "here",
+                "status": "if_not_exists",
+                "kind": "if_not_exists",
+                "gsipk": "here",
+                "gsisk": "1",
+                "morepk": "red",
+            },
+        ),
+        (
+            lambda: faults.update(FAULT).set(F(Fault.place), "here"),
+            {
+                "place": "here",
+                "status": "if_not_exists",
+                "kind": "if_not_exists",
+                "gsipk": "here",
+                "gsisk": "1",
+                "morepk": "red",
+            },
+        ),
+        # what is not the default is stored already
+        (
+            lambda: bugs.update(evolve(BUG, status="new")).to(evolve(BUG, status="new", rank="high")),
+            {"rank": "high", "gsisk": None},
+        ),
+        (
+            lambda: faults.update(evolve(FAULT, status="done")).to(evolve(FAULT, status="done", place="here")),
+            {"place": "here"},
+        ),
+        # whether the item fulfilled the condition before is not known, though its version is
+        (
+            lambda: faults.update(FAULT).to(evolve(FAULT, status="new")),
+            {"status": "new", "kind": "if_not_exists", "gsipk": None, "gsisk": None, "morepk": None},
+        ),
+        (
+            lambda: bugs.update(BUG).to(evolve(BUG, status="closed")),
+            {"state": "closed", "phase": None, "gsipk": None, "gsisk": None, "morepk": None},
+        ),
+        # what is removed is missing, whatever it will be read as
+        (
+            lambda: faults.update(evolve(FAULT, place="here")).remove(F(Fault.status)),
+            {"status": None, "kind": "if_not_exists", "gsipk": None, "gsisk": None, "morepk": "red"},
+        ),
+        (
+            lambda: bugs.update(id="1").remove(F(Bug.status)).given(owner="ann", rank="low"),
+            {"state": None, "phase": None, "gsipk": None, "gsisk": None, "morepk": "ann"},
+        ),
+        # what is given must be stored, so that nothing else depends on it
+        (
+            lambda: bugs.update(id="1").set(F(Bug.rank), "high").given(status="open"),
+            {"rank": "high", "gsisk": "high"},
+        ),
+        (
+            lambda: faults.upsert(id="1").set(F(Fault.place), "here").if_version(5).given(status="open"),
+            {"place": "here", "gsipk": "here"},
+        ),
+        # an upsert stores the default where nothing is stored
+        (
+            lambda: bugs.upsert(id="1").set(F(Bug.rank), "high").given(status="open", owner="ann"),
+            {"rank": "high", "state": "if_not_exists", "phase": None, "owner": "if_not_exists"}
+            | {"_type": "if_not_exists", "id": "1", "gsipk": "OPEN", "gsisk": "high", "morepk": "ann"},
+        ),
+        # what when= does not speak of is not stored
+        (lambda: notes.update(Note("1")).to(Note("1", text="x")), {"text": "x"}),
+        (lambda: notes.update(Note("1")).to(Note("1", topic="x")), {"topic": "x", "gsipk": "x"}),
+    ],
+)
+def test_what_an_index_is_conditioned_on_is_stored(make: Callable[[], Any], expected: dict[str, Any]) -> None:
+    bookkeeping = ("revision", "_w")
+    assert {name: value for name, value in written(make()).items() if name not in bookkeeping} == expected
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (
+            lambda: bugs.update(id="1").set(F(Bug.rank), "high").given(status="open"),
+            "attribute_exists(pk) AND (state = open OR (attribute_not_exists(state) AND phase = open))",
+        ),
+        (
+            lambda: faults.update(id="1").set(F(Fault.place), "here").if_version(5).given(status="open"),
+            "revision = 5 AND status = open",
+        ),
+        # no index that is written is conditioned on what it is, only its key is made of it
+        (
+            lambda: bugs.update(id="1").set(F(Bug.owner), "ann").given(status="new", rank="low"),
+            (
+                "attribute_exists(pk) AND (state = new OR (attribute_not_exists(state) AND phase = new)) AND "
+                "(attribute_not_exists(rank) OR rank = low)"
+            ),
+        ),
+        (
+            lambda: bugs.update(id="1").set(F(Bug.status), "closed").given(status="open"),
+            (
+                "attribute_exists(pk) AND (state = open OR (attribute_not_exists(state) AND "
+                "(attribute_not_exists(phase) OR phase = open)))"
+            ),
+        ),
+        # it may be new
+        (
+            lambda: bugs.upsert(id="1").set(F(Bug.rank), "high").given(status="open", owner="nobody"),
+            (
+                "(state = open OR (attribute_not_exists(state) AND (attribute_not_exists(phase) OR phase = open))) "
+                "AND (attribute_not_exists(owner) OR owner = nobody)"
+            ),
+        ),
+        # stored by the same request
+        (
+            lambda: bugs.update(BUG).to(evolve(BUG, rank="high")),
+            (
+                "attribute_exists(pk) AND "
+                "(state = open OR (attribute_not_exists(state) AND (attribute_not_exists(phase) OR phase = open))) "
+                "AND (attribute_not_exists(owner) OR owner = nobody)"
+            ),
+        ),
+        # under a version that no other writer raises nothing is assumed; without one it is
+        (lambda: faults.update(FAULT).set(F(Fault.place), "here"), "revision = 5"),
+        (
+            lambda: faults.update(evolve(FAULT, revision=-1)).set(F(Fault.place), "here"),
+            (
+                "attribute_exists(pk) AND (attribute_not_exists(revision) OR revision = 0) AND "
+                "(attribute_not_exists(status) OR status = open) AND (attribute_not_exists(team) OR team = red) AND "
+                "(attribute_not_exists(kind) OR kind = crash)"
+            ),
+        ),
+    ],
+)
+def test_what_an_index_is_conditioned_on_is_required(make: Callable[[], Any], expected: str) -> None:
+    assert conditions(make()) == expected
+
+
 # ---- upsert
 
 
@@ -396,6 +589,11 @@ def test_an_upsert_writes_the_keys_of_what_it_may_create(make: Callable[[], Any]
             "category gets a value that only DynamoDB computes",
         ),
         (lambda: documents.upsert(id="1").set(F(Document.category), "a"), "cannot be known without kind: set it too"),
+        # of an item without status, which is in no index, the rank is not known
+        (
+            lambda: bugs.upsert(id="1").set(F(Bug.owner), "ann").given(status="open"),
+            re.escape("(gsisk) cannot be known without rank: set it too"),
+        ),
     ],
 )
 def test_an_upsert_whose_keys_cannot_be_known_is_refused(make: Callable[[], Any], message: str) -> None:
