@@ -11,6 +11,7 @@ import pytest
 
 from dynamap import (
     Attribute,
+    ConditionFailed,
     F,
     GlobalIndex,
     Index,
@@ -26,6 +27,7 @@ from dynamap import (
 )
 from dynamap.expressions import Compiler
 from dynamap.operations.index_keys import reads_as
+from tests.fakes import condition_failed, drive, store_of
 
 AT = datetime(2024, 1, 1, tzinfo=timezone.utc)
 
@@ -547,6 +549,29 @@ def test_what_an_index_is_conditioned_on_is_stored(make: Callable[[], Any], expe
 )
 def test_what_an_index_is_conditioned_on_is_required(make: Callable[[], Any], expected: str) -> None:
     assert conditions(make()) == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        (
+            {"owner": {"S": "ann"}},
+            (
+                "status is only read as given() said, not stored, and when= of an index is a condition on what is "
+                "stored: set it too, or use update(item).to(changed)"
+            ),
+        ),
+        ({"phase": {"S": "closed"}}, "status is not what given() said"),
+        ({"phase": {"S": "open"}}, "the condition does not hold"),
+    ],
+)
+def test_a_refusal_says_what_must_be_stored(item: dict[str, Any], why: str) -> None:
+    repository = store_of(Documents).of(Bug)
+    update = repository.update(id="1").set(F(Bug.rank), "high").given(status="open").if_(F(Bug.owner).eq("bob"))
+    stored = {"pk": {"S": "BUG#1"}, "sk": {"S": "BUG"}, "_type": {"S": "BUG"}, "id": {"S": "1"}, **item}
+    error = drive(update._plan(), condition_failed(stored)).error
+    assert type(error) is ConditionFailed
+    assert str(error) == f"update of Bug id='1': {why}; nothing was written"
 
 
 # ---- upsert
