@@ -155,8 +155,8 @@ def _of_versions() -> Iterator[_Base]:
         nobody,
         undone_by=("replaced",),
         weight=1,
-        # where it was applied, the version must be taken away before another writes the same one
-        imitated_by=2,
+        # where it was applied, only a program that writes the version 0 could let it look like this again
+        imitated_by=3,
     )
     yield _Base(f"{ignoring} to", Doc, stored, lambda docs: docs.update(_DOC).ignore_version().to(mine), nobody)
     yield _Base("upsert, if_version", Doc, stored, lambda docs: by_key_upsert(docs).set(text, "mine"), version)
