@@ -223,7 +223,10 @@ def _check(cls: type, declared: Declaration, *, decorator: str) -> None:
         raise ModelError(msg)
     for each in (declared.name, *declared.aliases):
         if any("\ud800" <= character <= "\udfff" for character in each):
-            msg = f"{cls.__qualname__}: the name {each!r} has half of a surrogate pair, which no request can hold"
+            msg = (
+                f"{cls.__qualname__}: the name {each!r} has half of a surrogate pair, which no request can hold: "
+                f"correct it"
+            )
             raise ModelError(msg)
     names = field_names(cls)
     for part, template in _templates(declared):
