@@ -271,13 +271,13 @@ def initialized() -> Iterator[Callable[[Callable[[Any], None]], None]]:
 
 def read_twice(mode: str) -> list[Any]:
     """What a client that dynamap makes answers."""
-    with embedded() as url, connect(PAGES, endpoint_url=url) as store:
+    with embedded() as url, connect(PAGES, endpoint_url=url, lane=True) as store:
         store.create_table()
         if mode == "sync":
             return [store.of(Page).get(id="a").send() for _ in range(2)]
 
         async def read() -> list[Any]:
-            async with connect_async(PAGES, endpoint_url=url) as own:
+            async with connect_async(PAGES, endpoint_url=url, lane=True) as own:
                 return [await own.of(Page).get(id="a").send() for _ in range(2)]
 
         return asyncio.run(read())
