@@ -1,11 +1,12 @@
-"""Fixtures of all tests: `backend`, `client`, `embedded_backend` and `table_name`, and the marker `not_on`."""
+"""Fixtures of all tests, such as `backend`, `client`, `table_name` and `initialized`, and the marker `not_on`."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import botocore
 import pytest
 
 from tests.backends import BACKENDS, Backend, RunningBackends
@@ -67,3 +68,17 @@ def client(backend: Backend) -> Any:
 def table_name() -> str:
     """A table name that no other test has."""
     return f"test-{uuid.uuid4().hex}"
+
+
+@pytest.fixture
+def initialized() -> Iterator[Callable[[Callable[[Any], None]], None]]:
+    """Registers initializers of sessions for the time of a test."""
+    registered: list[Any] = []
+
+    def register(initializer: Callable[[Any], None]) -> None:
+        botocore.register_initializer(initializer)
+        registered.append(initializer)
+
+    yield register
+    for initializer in registered:
+        botocore.unregister_initializer(initializer)

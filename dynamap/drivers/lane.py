@@ -108,8 +108,8 @@ class Lane:
         if others is None or others.before or self._closed is not None or _log.isEnabledFor(logging.DEBUG):
             return False
         # tracing and tests put functions of theirs in its place
-        owner: object = client
-        call: Any = getattr(type(owner), "_make_api_call", None)
+        anything: object = client
+        call: Any = getattr(type(anything), "_make_api_call", None)
         return type(call) is FunctionType and call.__globals__.get("__name__") in _CLIENTS
 
     def use(self, endpoint: Any) -> None:

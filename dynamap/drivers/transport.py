@@ -69,7 +69,7 @@ class Settings:
 
 
 def transport_of(client: Any, session: Any) -> Transport | None:
-    """Connections like those of a client that was made by this session; None where a proxy stands in between."""
+    """Connections like those of a client of this session of botocore; None where a proxy stands in between."""
     config = client.meta.config
     url: str = client.meta.endpoint_url
     if urlsplit(url).scheme in (config.proxies or get_environ_proxies(url)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Annotated, Any
@@ -327,20 +327,6 @@ def test_initializers_of_sessions_that_could_see_the_item_do(
         assert store.of(Page).get(id="1").send() == Page("1", text="x")
     assert {"S": "x"} in seen
     assert all(each == {"S": "x"} for each in seen)
-
-
-@pytest.fixture
-def initialized() -> Iterator[Callable[[Callable[[Any], None]], None]]:
-    """Registers initializers of sessions for the time of a test."""
-    registered: list[Any] = []
-
-    def register(initializer: Callable[[Any], None]) -> None:
-        botocore.register_initializer(initializer)
-        registered.append(initializer)
-
-    yield register
-    for initializer in registered:
-        botocore.unregister_initializer(initializer)
 
 
 # ---- who handles events

@@ -255,20 +255,6 @@ def test_moto_answers_a_client_that_is_made(monkeypatch: pytest.MonkeyPatch) -> 
 # ---- handlers of all of a program's clients
 
 
-@pytest.fixture
-def initialized() -> Iterator[Callable[[Callable[[Any], None]], None]]:
-    """Registers initializers of sessions for the time of a test."""
-    registered: list[Any] = []
-
-    def register(initializer: Callable[[Any], None]) -> None:
-        botocore.register_initializer(initializer)
-        registered.append(initializer)
-
-    yield register
-    for initializer in registered:
-        botocore.unregister_initializer(initializer)
-
-
 def read_twice(mode: str) -> list[Any]:
     """What a client that dynamap makes answers."""
     with embedded() as url, connect(PAGES, endpoint_url=url, lane=True) as store:
