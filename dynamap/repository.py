@@ -12,7 +12,7 @@ from dynamap import operations
 from dynamap.errors import KeyValueError, RequestError
 from dynamap.markers import D
 from dynamap.model import Entity
-from dynamap.operations.base import Operation, Scope
+from dynamap.operations.base import Operation, Scope, named
 from dynamap.operations.get import Get
 from dynamap.operations.guards import Guard, guard_of_version
 
@@ -195,8 +195,8 @@ class Repository(Generic[D, M]):
         version = entity.read_version(item)
         if version == 0:
             msg = (
-                f"{verb} of {entity.cls.__qualname__}: {entity.version} is 0, so this item was never stored: "
-                f"put it, or read it first"
+                f"{named(verb, self._scope, values)}: {entity.version} is 0, so this item was never stored: put it, or "
+                f"read it first"
             )
             raise RequestError(msg)
         return entity.key(values), values, guard_of_version(entity, version)

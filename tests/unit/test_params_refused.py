@@ -72,12 +72,12 @@ REFUSED: dict[str, tuple[Build, type[Exception], str]] = {
     "update of an item that was never stored": (
         lambda s: accounts(s).update(NEW),
         RequestError,
-        "update of Account: revision is 0, so this item was never stored: put it, or read it first",
+        "update of Account id='a': revision is 0, so this item was never stored: put it, or read it first",
     ),
     "delete of an item that was never stored": (
         lambda s: accounts(s).delete(NEW),
         RequestError,
-        "delete of Account: revision is 0, so this item was never stored: put it, or read it first",
+        "delete of Account id='a': revision is 0, so this item was never stored: put it, or read it first",
     ),
     "creating what was read": (
         lambda s: accounts(s).put(READ).if_not_exists(),
