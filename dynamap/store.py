@@ -243,7 +243,9 @@ class Store(Generic[D]):
 
     def _intercepted(self, interceptor: Interceptor) -> Store[D]:
         driver: Any = self._runtime.driver
-        return Store(self._table, self._name, replace(self._runtime, driver=driver.intercepted(interceptor)))
+        way = (*self._runtime.way, interceptor) if self._runtime.way else ()
+        runtime = replace(self._runtime, driver=driver.intercepted(interceptor), way=way)
+        return Store(self._table, self._name, runtime)
 
     # ---- life
 
@@ -350,7 +352,8 @@ def connect(
     check_table(table)
     driver = SyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))
     keys = cursor_keys(cursor_key, cursor_max_age)
-    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys))
+    way = () if client is None else (client,)
+    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys, way))
 
 
 def connect_async(
@@ -376,7 +379,8 @@ def connect_async(
     check_table(table)
     driver = drivers.AsyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))
     keys = cursor_keys(cursor_key, cursor_max_age)
-    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys))
+    way = () if client is None else (client,)
+    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys, way))
 
 
 def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> Any:
@@ -408,6 +412,7 @@ def runtime_of(
     write_ids: Callable[[], str] | None,
     on_call: Callable[[CallInfo], object] | None,
     keys: CursorKeys | None,
+    way: tuple[object, ...] = (),
 ) -> Runtime:
     """What operations run with. Raises RequestError for a listener that cannot be called."""
     listener: Any = on_call
@@ -415,7 +420,7 @@ def runtime_of(
         kind = "a function that must be awaited" if callable(listener) else type(listener).__name__
         msg = f"on_call= takes a plain function of a CallInfo, in asyncio too; got {kind}"
         raise RequestError(msg)
-    return Runtime(driver, clock or time.time, write_ids or _new_write_id, cursor_keys=keys, on_call=on_call)
+    return Runtime(driver, clock or time.time, write_ids or _new_write_id, cursor_keys=keys, on_call=on_call, way=way)
 
 
 def _new_write_id() -> str:

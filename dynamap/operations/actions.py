@@ -12,6 +12,7 @@ from dynamap.errors import LimitExceeded, RequestError
 from dynamap.markers import Write
 from dynamap.model import Entity
 from dynamap.operations.base import Runtime
+from dynamap.operations.one_client import check_one_client
 from dynamap.operations.replication import check_transactions_hold
 from dynamap.operations.settling import Terms
 from dynamap.plan import Call, Item
@@ -100,9 +101,7 @@ def checked_write(position: int, operation: object, runtime: Runtime) -> Any:
             f"argument {position} is {type(made).__name__}"
         )
         raise RequestError(msg)
-    if made._runtime.driver is not runtime.driver:  # noqa: SLF001
-        msg = f"transact(): argument {position} belongs to a store with another client: use one of this client"
-        raise RequestError(msg)
+    check_one_client("transact()", position, made._runtime, runtime)  # noqa: SLF001
     check_transactions_hold(made._scope.entity, f"transact(): argument {position}")  # noqa: SLF001
     return made
 

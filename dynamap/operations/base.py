@@ -93,6 +93,8 @@ class Runtime:
     lacking: set[str] = field(default_factory=set[str])
     """What the server was found not to have, see `capabilities`."""
     cursor_keys: CursorKeys | None = None
+    way: tuple[object, ...] = ()
+    """What calls go through that other stores may share: a client that was given, and what is before it."""
 
     def observed(self, plan: Plan[R], entity: str | None = None) -> Plan[R]:
         """The plan, watched by whoever listens to this store's calls; *entity* is the class that they are about."""

@@ -11,6 +11,7 @@ from dynamap.operations.actions import MOST_ACTIONS, item_identity
 from dynamap.operations.base import Moment, Operation, Runtime
 from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.get import Get
+from dynamap.operations.one_client import check_one_client
 from dynamap.operations.replication import check_transactions_hold
 from dynamap.operations.sending import read
 from dynamap.outcomes import Verdict, judge, only_contention, reason_of
@@ -105,10 +106,8 @@ def _checked_get(position: int, operation: object, runtime: Runtime) -> Get[Any,
         msg = f"transact_get() takes gets, such as accounts.get(...); argument {position} is {type(made).__name__}"
         raise RequestError(msg)
     get: Get[Any, Any, Any] = operation  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]
-    if get._runtime.driver is not runtime.driver:  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
-        msg = f"transact_get(): argument {position} belongs to a store with another client: use one of this client"
-        raise RequestError(msg)
     scope = get._scope  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+    check_one_client("transact_get()", position, scope.runtime, runtime)
     check_transactions_hold(scope.entity, f"transact_get(): argument {position}")
     return get
 

@@ -82,6 +82,27 @@ def test_all_is_applied_and_what_is_known_beforehand_can_be_asked_for(
         done.stored(counters.put(Counter("new", 3)))
 
 
+def test_tables_of_two_stores_over_one_client(
+    mode: Mode, store: Store[Any], raw: RawTable, backend: Backend, client: Any
+) -> None:
+    other = RawTable(client, f"{raw.name}-other")
+    other.create()
+    try:
+        elsewhere = mode.connect(Table(other.name, [Counter]), backend)
+        here, there = store.of(Counter).put(Counter("x", 1)), elsewhere.of(Counter).put(Counter("x", 2))
+        create = elsewhere.of(Counter).put(Counter("x")).if_not_exists()
+        assert mode.wait(store.transact(here, there).send()).stored(there) == Counter("x", 2)
+        assert (count(raw, "x"), count(other, "x")) == (1, 2)
+        with pytest.raises(TransactionCanceled) as caught:
+            mode.wait(store.transact(store.of(Counter).put(Counter("x", 5)), create).send())
+        assert caught.value.item_for(create) == Counter("x", 2)
+        assert (count(raw, "x"), count(other, "x")) == (1, 2)
+        read = store.transact_get(store.of(Counter).get(id="x"), elsewhere.of(Counter).get(id="x"))
+        assert mode.wait(read.send()) == (Counter("x", 1), Counter("x", 2))
+    finally:
+        client.delete_table(TableName=other.name)
+
+
 def test_each_operation_in_each_order_is_named_when_it_fails(mode: Mode, store: Store[Any], raw: RawTable) -> None:
     counters = store.of(Counter)
     mode.wait(counters.put(Counter("there", 1)).send())

@@ -164,7 +164,10 @@ CASES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
     "of another client": (
         lambda: store.transact(store_of(Orders).of(Order).put(READ)),
         RequestError,
-        ("transact(): argument 1 belongs to a store with another client: use one of this client"),
+        (
+            "transact(): argument 1 belongs to a store with another client: pass one client= to connect() of both "
+            "stores, or, where they have the same Table, make one of the other with store.with_name()"
+        ),
     ),
     "one item twice": (
         lambda: store.transact(put, orders.delete(id="a")).params(),

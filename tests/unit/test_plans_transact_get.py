@@ -130,7 +130,8 @@ def test_what_cannot_be_read_together_is_refused() -> None:
     )
     stranger: Any = store_of(Notes)
     assert refused(lambda: store.transact_get(stranger.of(Note).get(id="a")), RequestError) == (
-        "transact_get(): argument 1 belongs to a store with another client: use one of this client"
+        "transact_get(): argument 1 belongs to a store with another client: pass one client= to connect() of both "
+        "stores, or, where they have the same Table, make one of the other with store.with_name()"
     )
     twice = [notes.get(id="a"), notes.get(id="b"), notes.get(id="a").required()]
     assert refused(lambda: store.transact_get(*twice), RequestError) == (

@@ -104,8 +104,9 @@ def memory_store(
     """
     check_table(table)
     keys = cursor_keys(cursor_key, cursor_max_age)
-    driver = EngineDriver(_with_table(engine, table).answer)
-    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys))
+    made = _with_table(engine, table)
+    driver = EngineDriver(made.answer)
+    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys, (made,)))
 
 
 def memory_store_async(
@@ -122,8 +123,9 @@ def memory_store_async(
     """The same for asyncio; the arguments are those of `memory_store`."""
     check_table(table)
     keys = cursor_keys(cursor_key, cursor_max_age)
-    driver = AsyncEngineDriver(_with_table(engine, table).answer)
-    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys))
+    made = _with_table(engine, table)
+    driver = AsyncEngineDriver(made.answer)
+    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys, (made,)))
 
 
 def _with_table(engine: MemoryEngine | None, table: Table) -> MemoryEngine:
