@@ -99,6 +99,7 @@ def checked_write(position: int, operation: object, runtime: Runtime) -> Any:
         msg = (
             f"transact() takes puts, updates, upserts, deletes and checks, without returning() and returning_old(); "
             f"argument {position} is {type(made).__name__}"
+            f"{': write transact(*operations)' if isinstance(made, (list, tuple)) else ''}"
         )
         raise RequestError(msg)
     check_one_client("transact()", position, made._runtime, runtime)  # noqa: SLF001

@@ -161,6 +161,22 @@ CASES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
             "returning_old(); argument 1 is PutReturning"
         ),
     ),
+    "a list of writes": (
+        lambda: store.transact([put]),
+        RequestError,
+        (
+            "transact() takes puts, updates, upserts, deletes and checks, without returning() and "
+            "returning_old(); argument 1 is list: write transact(*operations)"
+        ),
+    ),
+    "a tuple of writes": (
+        lambda: store.transact((put, put)),
+        RequestError,
+        (
+            "transact() takes puts, updates, upserts, deletes and checks, without returning() and "
+            "returning_old(); argument 1 is tuple: write transact(*operations)"
+        ),
+    ),
     "of another client": (
         lambda: store.transact(store_of(Orders).of(Order).put(READ)),
         RequestError,

@@ -128,6 +128,9 @@ def test_what_cannot_be_read_together_is_refused() -> None:
     assert refused(lambda: store.transact_get(notes.get(id="a"), notes.put(Note("b"))), RequestError) == (
         "transact_get() takes gets, such as accounts.get(...); argument 2 is Put"
     )
+    assert refused(lambda: store.transact_get([notes.get(id="a")]), RequestError) == (
+        "transact_get() takes gets, such as accounts.get(...); argument 1 is list: write transact_get(*gets)"
+    )
     stranger: Any = store_of(Notes)
     assert refused(lambda: store.transact_get(stranger.of(Note).get(id="a")), RequestError) == (
         "transact_get(): argument 1 belongs to a store with another client: pass one client= to connect() of both "
