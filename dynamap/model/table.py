@@ -68,7 +68,7 @@ class Table:
         replicated: bool | Literal["strongly"] = False,
     ) -> None:
         self.name = name
-        self.entities = tuple(entities)
+        self.entities = _classes(name, entities)
         if version_start is not None and version_start < 1:
             msg = f"Table {name!r}: version_start must be at least 1, because 0 means a new item"
             raise ModelError(msg)
@@ -294,6 +294,22 @@ class Table:
                 entity.take_parts(
                     [_refusing(part, its) for part, its in zip(entity.key_parts, templates, strict=False)]
                 )
+
+
+def _classes(name: Any, entities: Any) -> tuple[type[Any], ...]:
+    """The classes that a table is given. Raises ModelError for what is no list of them."""
+    if not isinstance(name, str):
+        got = type(name).__name__
+        msg = f"a Table has a name and then a list of classes, such as Table('books', [Book]); got {got} for the name"
+        raise ModelError(msg)
+    where = f"Table {name!r} takes its classes in a list"
+    if isinstance(entities, type) or get_origin(entities) is not None:
+        msg = f"{where}: write Table({name!r}, [{_name(entities)}])"
+        raise ModelError(msg)
+    if isinstance(entities, str) or not hasattr(entities, "__iter__"):
+        msg = f"{where}, such as [Book]; got {type(entities).__name__}"
+        raise ModelError(msg)
+    return tuple(entities)
 
 
 def _origin(cls: Any) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pytest
 
 from dynamap import Key, ModelError, RequestError, Table, camel_case, entity, mapped
 from dynamap.errors import KeyValueError
+
+T = TypeVar("T")
 
 
 @entity("A", pk="A#{id}", sk="A")
@@ -68,6 +70,17 @@ class Mapped:
     id: str
 
 
+@entity("BOX", pk="BOX#{id}", sk="BOX")
+class Box(Generic[T]):
+    id: str
+    value: T
+
+
+def anything(value: Any) -> Any:
+    """The same, hidden from the type checkers."""
+    return value
+
+
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "version_start": (
         lambda: Table("table", [A], version_start=0),
@@ -80,6 +93,26 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "write id as discriminator": (
         lambda: Table("table", [A], discriminator="x", write_id="x"),
         "Table 'table': pk, sk, discriminator, write_id and ttl need names of their own; got pk, sk, x, x",
+    ),
+    "a class by itself": (
+        lambda: Table("table", anything(A)),
+        "Table 'table' takes its classes in a list: write Table('table', [A])",
+    ),
+    "a generic class by itself": (
+        lambda: Table("table", anything(Box[int])),
+        "Table 'table' takes its classes in a list: write Table('table', [Box[int]])",
+    ),
+    "an instance": (
+        lambda: Table("table", anything(A("a", "x"))),
+        "Table 'table' takes its classes in a list, such as [Book]; got A",
+    ),
+    "a name in the place of the classes": (
+        lambda: Table("table", anything("A")),
+        "Table 'table' takes its classes in a list, such as [Book]; got str",
+    ),
+    "classes in the place of the name": (
+        lambda: Table(anything([A]), anything("table")),
+        "a Table has a name and then a list of classes, such as Table('books', [Book]); got list for the name",
     ),
     "no entity": (
         lambda: Table("table", [Plain]),
