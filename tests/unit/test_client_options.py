@@ -37,6 +37,40 @@ def test_any_other_endpoint_is_not(url: str | None, monkeypatch: pytest.MonkeyPa
     assert not ClientOptions(endpoint_url=url).is_local
 
 
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("localhost:8000", "endpoint_url='localhost:8000' has no scheme: write endpoint_url='http://localhost:8000'"),
+        ("localhost", "endpoint_url='localhost' has no scheme: write endpoint_url='http://localhost'"),
+        ("127.0.0.1:8000", "endpoint_url='127.0.0.1:8000' has no scheme: write endpoint_url='http://127.0.0.1:8000'"),
+        ("//db:8000/", "endpoint_url='//db:8000/' has no scheme: write endpoint_url='http://db:8000/'"),
+        (
+            "dynamodb.eu-central-1.amazonaws.com",
+            "endpoint_url='dynamodb.eu-central-1.amazonaws.com' has no scheme: write "
+            "endpoint_url='https://dynamodb.eu-central-1.amazonaws.com'",
+        ),
+        ("no url at all", "endpoint_url='no url at all' is no URL of a server, such as 'http://localhost:8000'"),
+        ("http:db", "endpoint_url='http:db' is no URL of a server, such as 'http://localhost:8000'"),
+        ("", "endpoint_url='' is no URL of a server, such as 'http://localhost:8000'"),
+        ("http://", "endpoint_url='http://' is no URL of a server, such as 'http://localhost:8000'"),
+        ("http://[::1", "endpoint_url='http://[::1' is no URL of a server, such as 'http://localhost:8000'"),
+        ("ftp://db:21", "endpoint_url='ftp://db:21' is no URL of a server, such as 'http://localhost:8000'"),
+        (8000, "endpoint_url=8000 is no URL of a server, such as 'http://localhost:8000'"),
+    ],
+)
+@pytest.mark.parametrize("connected", [connect, connect_async], ids=["sync", "async"])
+def test_an_endpoint_that_is_no_url_is_refused_at_once(connected: Any, url: object, message: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        connected(Table("pages", [Page]), endpoint_url=url)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("url", ["HTTP://localhost:8000/", "http://[::1]:8000", "https://db.example/path"])
+@pytest.mark.parametrize("connected", [connect, connect_async], ids=["sync", "async"])
+def test_an_endpoint_is_taken_with_either_scheme(connected: Any, url: str) -> None:
+    assert connected(Table("pages", [Page]), endpoint_url=url)
+
+
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"])
 def test_an_endpoint_from_the_environment_counts_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, "http://127.0.0.1:8000")
