@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from dynamap.plan import Call, CallFailed, Plan, Reached, Reply, Sleep, Spawn
 
-__all__ = ["CallInfo", "Capacity", "Counting", "Observing", "observed"]
+__all__ = ["CallInfo", "Capacity", "Counting", "Observing", "observed", "tables_of"]
 
 R = TypeVar("R")
 
@@ -329,7 +329,7 @@ class _Calls:
             units=units,
             attempts=self._attempts,
             latency=timedelta(seconds=self._ended - self._started),
-            tables=tuple(dict.fromkeys(_tables(call))),
+            tables=tuple(dict.fromkeys(tables_of(call))),
             error=None if failed is None else failed.code,
             reasons=() if failed is None else tuple(str(reason.get("Code")) for reason in failed.reasons),
         )
@@ -343,11 +343,12 @@ def _consumed(reply: Reply, call: Call) -> list[Mapping[str, Any]]:
     consumed: Any = reply.get("ConsumedCapacity") or []
     listed: list[Mapping[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
     # some servers leave out the table where there is only one
-    named = dict.fromkeys(_tables(call))
+    named = dict.fromkeys(tables_of(call))
     return [{"TableName": next(iter(named)), **each} if len(named) == 1 else each for each in listed]
 
 
-def _tables(call: Call) -> Iterator[str]:
+def tables_of(call: Call) -> Iterator[str]:
+    """The tables that a request names, each as often as it does; a statement's are not known."""
     params = call.given
     if "TableName" in params:
         yield params["TableName"]

@@ -17,6 +17,7 @@ from dynamap.errors import (
     TransactionConflict,
 )
 from dynamap.operations.base import Runtime
+from dynamap.operations.observing import tables_of
 from dynamap.outcomes import Verdict, judge, only_contention
 from dynamap.plan import Call, CallFailed, Item, Plan, Reply, Sleep
 
@@ -26,6 +27,7 @@ MOST_ATTEMPTS = 10
 _BASE = 0.025
 _THROTTLED_BASE = 0.05
 _CAP = 5.0
+_NO_TABLE = "ResourceNotFoundException"
 # the service knows a token for ten minutes; after that a repetition would be a new transaction
 _TOKEN_SECONDS = 9 * 60.0
 
@@ -87,7 +89,7 @@ def read(runtime: Runtime, call: Call, what: str) -> Plan[Reply]:
         try:
             reply: Reply = yield call
         except CallFailed as failed:
-            yield attempts.pause(failed, judge(failed))
+            yield attempts.pause(call, failed, judge(failed))
         else:
             attempts.succeeded()
             return reply
@@ -133,7 +135,7 @@ def write(
                 return Answer(None, cause=failed, lost=attempts.lost, calls=calls)
             if verdict is Verdict.AMBIGUOUS and repeat is Repeat.NEVER:
                 attempts.lose(failed)
-            yield attempts.pause(failed, verdict)
+            yield attempts.pause(calls[-1], failed, verdict)
             if again is not None and verdict is Verdict.AMBIGUOUS:
                 calls = (*calls, again())
         else:
@@ -169,8 +171,8 @@ def transact(runtime: Runtime, call: Call, what: str, started: float) -> Plan[Ca
                 yield pause
                 continue
             if over:
-                attempts.give_up(failed, verdict)
-            yield attempts.pause(failed, verdict)
+                attempts.give_up(call, failed, verdict)
+            yield attempts.pause(call, failed, verdict)
         else:
             attempts.succeeded()
             return None
@@ -184,6 +186,16 @@ def pause(runtime: Runtime, turn: int) -> Sleep:
 def _bounded(runtime: Runtime, seconds: float) -> Sleep:
     left = time_left(runtime.monotonic)
     return Sleep(seconds if left is None else min(seconds, left))
+
+
+def _missing_table(call: Call) -> str:
+    """What may be wrong where the service does not know the table: it names none itself."""
+    names = list(dict.fromkeys(tables_of(call)))
+    table = f"table {names[0]!r}" if len(names) == 1 else f"one of the tables {', '.join(map(repr, names))}"
+    return (
+        f"{table if names else 'the table'} is not there, or not ACTIVE yet: create it with store.create_table(), or "
+        f"correct its name (that of the Table, prefix=, with_name()), the region or the endpoint"
+    )
 
 
 class _Attempts:
@@ -219,11 +231,11 @@ class _Attempts:
         """Give back what the last repeat took."""
         self._runtime.bucket.give(self._taken or FIRST_SUCCESS)
 
-    def pause(self, failed: CallFailed, verdict: Verdict) -> Sleep:
+    def pause(self, call: Call, failed: CallFailed, verdict: Verdict) -> Sleep:
         """The pause before the next attempt. Raises if there may be none."""
         pause = self.next_pause(failed, verdict)
         if pause is None:
-            self.give_up(failed, verdict)
+            self.give_up(call, failed, verdict)
         return pause
 
     def next_pause(self, failed: CallFailed, verdict: Verdict) -> Sleep | None:
@@ -245,7 +257,7 @@ class _Attempts:
         if verdict in (Verdict.AMBIGUOUS, Verdict.PENDING):
             self.lost = failed
 
-    def give_up(self, failed: CallFailed, verdict: Verdict) -> NoReturn:
+    def give_up(self, call: Call, failed: CallFailed, verdict: Verdict) -> NoReturn:
         """Raise what the last attempt was, or OutcomeUnknown after a lost answer, which it may be itself."""
         self._note(failed, verdict)
         if self.lost is not None and self._done == "written":
@@ -262,6 +274,8 @@ class _Attempts:
             error = TransactionConflict(msg)
         else:
             msg = f"{self._what}: {failed.code}: {failed.message}"
+            if failed.code == _NO_TABLE:
+                msg += f"; {_missing_table(call)}"
             if self._count > 1:
                 msg += f" (nothing was {self._done}, after {self._count} attempts)"
             error = ServiceError(msg, code=failed.code, message=failed.message)

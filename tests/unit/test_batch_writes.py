@@ -268,7 +268,7 @@ def test_no_table_is_the_services_own_error() -> None:
 
     error = play(plan_of(store.of(Note).put_many(notes(400))), answer).error
     assert isinstance(error, ServiceError)
-    assert str(error) == "put_many of Note: ResourceNotFoundException: Requested resource not found"
+    assert str(error).startswith("put_many of Note: ResourceNotFoundException: Requested resource not found; table ")
     assert error.code == "ResourceNotFoundException"
 
 

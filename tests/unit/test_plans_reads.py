@@ -84,7 +84,6 @@ def test_whatever_may_pass_is_repeated(failure: Any) -> None:
     "code",
     [
         "ValidationException",
-        "ResourceNotFoundException",
         "AccessDeniedException",
         "SerializationException",
         "UnknownOperationException",
