@@ -103,7 +103,7 @@ class TransactGet(Operation[D, R_co]):
 def _checked_get(position: int, operation: object, runtime: Runtime) -> Get[Any, Any, Any]:
     made: Any = operation
     if not isinstance(made, Get):
-        remedy = ": write transact_get(*gets)" if isinstance(made, (list, tuple)) else ""
+        remedy = ": write transact_get(*gets)" if isinstance(operation, (list, tuple)) else ""
         got = f"argument {position} is {type(made).__name__}{remedy}"
         msg = f"transact_get() takes gets, such as accounts.get(...); {got}"
         raise RequestError(msg)
