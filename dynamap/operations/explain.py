@@ -75,9 +75,8 @@ def _rows(call: Call) -> Iterator[tuple[str, str]]:
     for parameter, label in _EXPRESSIONS.items():
         if parameter in params:
             yield label, _restored(params[parameter], params)
-    order = _order(call)
-    if order:
-        yield "order", order
+    if call.operation in ("Query", "Scan"):
+        yield "reads", _reads(call)
     answers = params.get("ReturnValues", "NONE")
     if answers != "NONE":
         yield "answers", answers
@@ -91,19 +90,21 @@ def _rows(call: Call) -> Iterator[tuple[str, str]]:
         yield "limits", f"{', '.join(sizes)} of {_MOST_BYTES:,} bytes"
 
 
-def _order(call: Call) -> str:
-    """Which items of a query are read, and from which end on."""
+def _reads(call: Call) -> str:
+    """How much a query or scan reads by this one request, which others may follow, and from where on."""
     params = call.params
-    if call.operation not in ("Query", "Scan"):
-        return ""
-    parts = ["from the last key to the first"] if params.get("ScanIndexForward") is False else []
+    if "Limit" in params:
+        filtered = ", before the filter" if "FilterExpression" in params else ""
+        parts = [f"{params['Limit']:,} item{'s' * (params['Limit'] > 1)} at most in this request{filtered}"]
+    else:
+        parts = ["up to 1 MB in this request"]
+    if params.get("ScanIndexForward") is False:
+        parts.append("from the last key to the first")
     if "TotalSegments" in params:
         parts.append(f"segment {params['Segment'] + 1:,} of {params['TotalSegments']:,}")
     if "ExclusiveStartKey" in params:
         start = ", ".join(f"{_name(name)} = {_value(wire)}" for name, wire in params["ExclusiveStartKey"].items())
         parts.append(f"after {start}")
-    if "Limit" in params:
-        parts.append(f"{params['Limit']:,} items at most")
     if params.get("Select") == "COUNT":
         parts.append("counted only")
     return ", ".join(parts)

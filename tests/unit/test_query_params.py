@@ -460,7 +460,7 @@ TEXTS: dict[str, tuple[Build, str]] = {
 Query on orders
   key        pk = "CUSTOMER#c" AND sk BETWEEN "ORDER#2024-01-02T00:00:00.000000Z#" AND "ORDER#:"
   filter     _type = "ORDER" AND attribute_exists(note)
-  order      from the last key to the first
+  reads      up to 1 MB in this request, from the last key to the first
   capacity   1 read unit for each 4 KB of what the keys select, filtered out or not (strongly consistent)
   limits     key 32, filter 32 of 4,096 bytes""",
     ),
@@ -470,7 +470,7 @@ Query on orders
 Query on orders, index status
   key        statuspk = "STATUS#open"
   filter     _type = "ORDER"
-  order      5 items at most, counted only
+  reads      5 items at most in this request, before the filter, counted only
   capacity   half a read unit for each 4 KB of what the keys select, filtered out or not (eventually consistent)
   limits     key 7, filter 7 of 4,096 bytes""",
     ),
@@ -480,6 +480,29 @@ Query on orders, index status
 @pytest.mark.parametrize(("build", "text"), TEXTS.values(), ids=TEXTS)
 def test_explain(build: Build, text: str) -> None:
     assert build(store_of(Orders)).explain() == text
+
+
+# what dynamap counts by itself, over all requests, is no part of one
+READS: dict[str, tuple[Build, str]] = {
+    "everything": (lambda q: q, "up to 1 MB in this request"),
+    "a limit": (lambda q: q.limit(5), "5 items at most in this request, before the filter"),
+    "a page size": (lambda q: q.page_size(5), "5 items at most in this request, before the filter"),
+    "a limit behind a filter": (lambda q: q.limit(3).filter(F(Order.note).exists()), "up to 1 MB in this request"),
+    "a number of pages": (lambda q: q.max_pages(2), "up to 1 MB in this request"),
+    "the first": (lambda q: q.first(), "1 item at most in this request, before the filter"),
+    "the only one": (lambda q: q.one(), "2 items at most in this request, before the filter"),
+    "their number": (lambda q: q.count(), "up to 1 MB in this request, counted only"),
+    "backwards": (
+        lambda q: q.reverse().page_size(5),
+        "5 items at most in this request, before the filter, from the last key to the first",
+    ),
+}
+
+
+@pytest.mark.parametrize(("build", "text"), READS.values(), ids=READS)
+def test_explain_says_what_the_one_request_reads(build: Build, text: str) -> None:
+    lines = build(store_of(Orders).of(Order).query(customer="c")).explain().splitlines()
+    assert [line for line in lines if line.startswith("  reads ")] == [f"  reads      {text}"]
 
 
 def test_queries_and_views_say_what_they_are() -> None:

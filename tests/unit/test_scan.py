@@ -46,7 +46,7 @@ def test_params_of_a_scan() -> None:
 
 def test_explain_says_which_segment() -> None:
     explained = documents().of(Document).scan().segments(3).page_size(7).explain()
-    assert "  order      segment 1 of 3, 7 items at most\n" in explained
+    assert "  reads      7 items at most in this request, before the filter, segment 1 of 3\n" in explained
 
 
 def test_refused_steps() -> None:
