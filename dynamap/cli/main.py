@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dynamap.cli.recipes import ChangedFile, UnknownRecipe, copy_recipe, find_recipe, find_recipes
+from dynamap.cli.recipes import NotCopied, UnknownRecipe, copy_recipe, find_recipe, find_recipes
 
 __all__ = ["main"]
 
@@ -21,10 +22,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         hint = _hint(given)
         if hint is not None:
             sys.stderr.write(f"dynamap: {hint}\n")
-    except (ChangedFile, UnknownRecipe, OSError) as error:
-        sys.stderr.write(f"dynamap: {error}\n")
+    except (NotCopied, UnknownRecipe, OSError) as error:
+        sys.stderr.write(f"dynamap: {_words(error)}\n")
         return 1
     return 0
+
+
+def _words(error: Exception) -> str:
+    """What went wrong, without the number that the system has for it."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _version() -> str:
+    try:
+        return f"dynamap {version('dynamap')}"
+    except PackageNotFoundError:
+        return "dynamap, not installed: its version is not known"
 
 
 def _answer(given: argparse.Namespace) -> list[str]:
@@ -45,6 +60,7 @@ def _hint(given: argparse.Namespace) -> str | None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dynamap", description="What dynamap brings along beside the library.")
+    parser.add_argument("--version", action="version", version=_version())
     recipes = parser.add_subparsers(required=True, metavar="COMMAND").add_parser(
         "recipes", help="tested modules to copy into a service"
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["ChangedFile", "Recipe", "UnknownRecipe", "copy_recipe", "find_recipe", "find_recipes"]
+__all__ = ["NotCopied", "Recipe", "UnknownRecipe", "copy_recipe", "find_recipe", "find_recipes"]
 
 # in the wheel they lie beside this module, in a checkout at its top
 _PLACES = (Path(__file__).parent / "copyable", Path(__file__).parents[2] / "recipes")
@@ -21,8 +21,8 @@ class UnknownRecipe(Exception):
     """There is no recipe of this name."""
 
 
-class ChangedFile(Exception):
-    """A file stands where a copy would go, and is not an unchanged copy itself."""
+class NotCopied(Exception):
+    """A file stands where a copy or its folder would go, and is not an unchanged copy of the same form itself."""
 
 
 @dataclass(frozen=True)
@@ -70,23 +70,32 @@ def copy_recipe(recipe: Recipe, target: Path, *, asynchronous: bool = False) -> 
     """Copy the module and its test into the folder *target*, made if it is not there; answers what was written.
 
     The first line of each copy names the version and the origin, and holds a digest of the rest: a copy that nobody
-    changed is replaced by a newer one. Raises ChangedFile, before anything is written, where another file stands.
+    changed is replaced by a newer one. Raises NotCopied, before anything is written, where another file stands.
     """
+    _check_folder(target)
     copies = list(_copies(recipe, target, asynchronous=asynchronous))
-    for path, _ in copies:
-        _check_unchanged(path)
+    for path, origin, _ in copies:
+        _check_replaceable(path, origin, asynchronous=asynchronous)
     target.mkdir(parents=True, exist_ok=True)
-    for path, text in copies:
-        path.write_text(text, encoding="utf-8", newline="\n")
-    return [path for path, _ in copies]
+    for path, origin, text in copies:
+        path.write_text(_with_header(text, origin), encoding="utf-8", newline="\n")
+    return [path for path, _, _ in copies]
 
 
-def _copies(recipe: Recipe, target: Path, *, asynchronous: bool) -> Iterator[tuple[Path, str]]:
+def _check_folder(target: Path) -> None:
+    there = next((place for place in (target, *target.parents) if place.exists()), None)
+    if there is not None and not there.is_dir():
+        msg = f"{there} is a file: nothing was written; choose a folder"
+        raise NotCopied(msg)
+
+
+def _copies(recipe: Recipe, target: Path, *, asynchronous: bool) -> Iterator[tuple[Path, str, str]]:
+    """Where each file goes, what it is a copy of, and its text."""
     package = "recipes.aio" if asynchronous else "recipes"
     module, test = recipe.module(asynchronous=asynchronous), recipe.test(asynchronous=asynchronous)
-    yield target / module.name, _with_header(module.read_text(encoding="utf-8"), f"{package}.{recipe.name}")
+    yield target / module.name, f"{package}.{recipe.name}", module.read_text(encoding="utf-8")
     text = test.read_text(encoding="utf-8").replace(f"{package}.{recipe.name}", f"{_package_of(target)}{recipe.name}")
-    yield target / test.name, _with_header(text, f"{package}.tests.{test.stem}")
+    yield target / test.name, f"{package}.tests.{test.stem}", text
 
 
 def _package_of(folder: Path) -> str:
@@ -104,7 +113,7 @@ def _with_header(text: str, origin: str) -> str:
     return f"# Copied from dynamap {version('dynamap')}, {origin}; sha256 of what follows: {digest}\n{text}"
 
 
-def _check_unchanged(path: Path) -> None:
+def _check_replaceable(path: Path, origin: str, *, asynchronous: bool) -> None:
     if not path.exists():
         return
     head, _, rest = path.read_text(encoding="utf-8").partition("\n")
@@ -112,4 +121,12 @@ def _check_unchanged(path: Path) -> None:
     if found is None or hashlib.sha256(rest.encode()).hexdigest() != found[2]:
         what = "was changed since it was copied" if found else "is no copy of a recipe"
         msg = f"{path} {what}: nothing was written; move it away, or choose another folder"
-        raise ChangedFile(msg)
+        raise NotCopied(msg)
+    if found[1] != origin:
+        # whoever calls it would find other functions in its place
+        form, remedy = ("threads", "leave out --async") if asynchronous else ("asyncio", "say --async")
+        msg = (
+            f"{path} is the form for {form}, {found[1]}: nothing was written; {remedy}, move it away, or choose "
+            f"another folder"
+        )
+        raise NotCopied(msg)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
@@ -71,15 +72,45 @@ def test_in_a_package_the_test_imports_from_there(capsys: pytest.CaptureFixture[
 
 
 def test_an_unchanged_copy_is_replaced(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for _ in range(2):
+    for name in ("optimistic_locking.py", "test_recipe_optimistic_locking.py"):
         assert run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path))[0] == 0
-    assert run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path), "--async")[0] == 0
-    assert "async def" in (tmp_path / "optimistic_locking.py").read_text(encoding="utf-8")
+        # as an older release has copied it
+        older = "mine = True\n"
+        digest = hashlib.sha256(older.encode()).hexdigest()
+        head = (tmp_path / name).read_text(encoding="utf-8").partition(";")[0]
+        (tmp_path / name).write_text(f"{head}; sha256 of what follows: {digest}\n{older}", encoding="utf-8")
+    assert run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path))[0] == 0
+    assert "mine" not in (tmp_path / "optimistic_locking.py").read_text(encoding="utf-8")
+    assert "mine" not in (tmp_path / "test_recipe_optimistic_locking.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what"),
+    [
+        (
+            (),
+            ("--async",),
+            "is the form for threads, recipes.optimistic_locking: nothing was written; leave out --async",
+        ),
+        (("--async",), (), "is the form for asyncio, recipes.aio.optimistic_locking: nothing was written; say --async"),
+    ],
+    ids=["plain", "async"],
+)
+def test_a_copy_of_the_other_form_stays(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...], what: str
+) -> None:
+    run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path), *before)
+    written = {each: each.read_bytes() for each in tmp_path.iterdir()}
+    code, out, err = run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path), *after)
+    path = tmp_path / "optimistic_locking.py"
+    assert (code, out, err) == (1, "", f"dynamap: {path} {what}, move it away, or choose another folder\n")
+    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == written
+    assert run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path), *before)[0] == 0
 
 
 @pytest.mark.parametrize("name", ["optimistic_locking.py", "test_recipe_optimistic_locking.py"])
 def test_a_changed_copy_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str) -> None:
-    run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path))
+    run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path), "--async")
     path = tmp_path / name
     path.write_text(path.read_text(encoding="utf-8") + "# mine\n", encoding="utf-8")
     before = {each: each.read_bytes() for each in tmp_path.iterdir()}
@@ -98,11 +129,37 @@ def test_a_file_of_the_users_own_stays(capsys: pytest.CaptureFixture[str], tmp_p
     assert path.read_text(encoding="utf-8") == "mine = True\n"
 
 
-def test_a_folder_that_cannot_be_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", ["file", "file/inside", "file/deep/down"])
+def test_a_file_is_no_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path, target: str) -> None:
     (tmp_path / "file").touch()
-    code, _, err = run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path / "file" / "inside"))
-    assert code == 1
-    assert err.startswith("dynamap: ")
+    code, out, err = run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path / target))
+    expected = f"dynamap: {tmp_path / 'file'} is a file: nothing was written; choose a folder\n"
+    assert (code, out, err) == (1, "", expected)
+
+
+def test_what_the_system_refuses_is_said_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "dangling").symlink_to(tmp_path / "nothing")
+    code, out, err = run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path / "dangling"))
+    assert (code, out, err) == (1, "", f"dynamap: {tmp_path / 'dangling'}: File exists\n")
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"dynamap {version('dynamap')}\n"
+
+
+def test_without_an_installation_the_version_is_not_known(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(sys.modules["dynamap.cli.main"], "version", missing)
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == "dynamap, not installed: its version is not known\n"
 
 
 def test_the_module_is_the_command() -> None:
