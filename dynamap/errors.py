@@ -78,7 +78,7 @@ def _rebuild(cls: type[DynamapError], args: tuple[Any, ...], state: dict[str, An
 
 
 class DynamapError(Exception):
-    """Everything that dynamap raises on purpose.
+    """Whatever is wrong with a model, a request or its answer; mistakes around requests are Python's own errors.
 
     `conflict` is the kind of race that it reports, None for what is no conflict. `runs` says how often
     `retry_on_conflict` ran the function before it gave up; 1 where nothing was rerun.
