@@ -14,6 +14,9 @@ from dynamap.errors import EncodeError
 from tests.value_types import exact, json_of
 
 IGNORE = frozenset({"pk", "_w"})
+# an attribute of no class here
+KEYS = {'the "key"': "S"}
+KEY = {'the "key"': {"S": 'a"\\\n\x7fé😀'}}
 
 
 def outcome(work: Callable[[], Any]) -> Any:
@@ -50,10 +53,14 @@ def check_writing(shape: ClassShape, instance: Any) -> None:
 
 def written_as_json(shape: ClassShape, instance: Any) -> dict[str, Any] | None:
     """The item that the JSON of an instance is; None where the interpreter is to judge the instance."""
-    encoder = compiled(shape).json_encoder(None)
+    encoder = compiled(shape).json_encoder(None, KEYS, {})
     assert (encoder is None) == (shape.extras is not None)
-    attributes = None if encoder is None else encoder(instance)
-    return None if attributes is None else item_from_json(json.loads(b"{%b}" % attributes[1:]))
+    written = None if encoder is None else encoder(instance, KEY)
+    if written is None:
+        return None
+    item = item_from_json(json.loads(written))
+    assert {name: item.pop(name) for name in KEY} == KEY
+    return item
 
 
 def check_reading(shape: ClassShape, item: dict[str, Any], known: dict[str, Any]) -> None:

@@ -42,7 +42,7 @@ from dynamap.codec import (
     Uuid,
 )
 from dynamap.codec.generated import compiled
-from tests.comparing import written_as_json
+from tests.comparing import KEYS, written_as_json
 from tests.value_types import CALLED, GENERATED, Address, Link, exact, json_of, shape_of_class
 
 
@@ -186,7 +186,7 @@ def check(kind: str, hint: Any, values: list[Any], forbid: Callable[[], None]) -
     raw_type = code.raw_type
     # what is generated is generated now
     code.encode_item(instances[0])
-    code.json_encoder(None)
+    code.json_encoder(None, KEYS, {})
     code.decode_item(items[0])
     code.decode_struct(msgspec.json.decode(bodies[0], type=raw_type))
     forbid()

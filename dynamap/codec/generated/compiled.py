@@ -14,6 +14,7 @@ from dynamap.codec.generated.encoders import item_encoder
 from dynamap.codec.generated.json_encoders import json_encoder
 from dynamap.codec.generated.structs import Structs
 from dynamap.codec.generated.values import item_from_json
+from dynamap.codec.json_items import to_json
 
 __all__ = ["CompiledClass", "ItemDecoder", "ItemEncoder", "JsonEncoder", "compiled", "interpreted"]
 
@@ -21,7 +22,7 @@ _NOTHING: frozenset[str] = frozenset()
 _lock = RLock()
 
 
-JsonEncoder: TypeAlias = "Callable[[Any], bytes | None]"
+JsonEncoder: TypeAlias = "Callable[[Any, Mapping[str, Wire]], bytes | None]"
 
 
 class ItemEncoder(Protocol):
@@ -53,7 +54,7 @@ class CompiledClass:
         self.shape = shape
         self._structs = Structs()
         self._raw_type: Any = None
-        self._json_encoders: dict[str | None, JsonEncoder] = {}
+        self._json_encoders: dict[tuple[object, ...], JsonEncoder] = {}
         self.encode_item = self._first_encode_item
         self.decode_item = self._first_decode_item
         self.decode_struct = self._first_decode_struct
@@ -82,17 +83,20 @@ class CompiledClass:
     def _uses_structs(self) -> bool:
         return self._structs.has_struct(self.shape) and not interpreted()
 
-    def json_encoder(self, without: str | None) -> JsonEncoder | None:
-        """What writes an instance's attributes as JSON, each after a comma, but for the field *without*.
+    def json_encoder(
+        self, without: str | None, keys: Mapping[str, str], constants: Mapping[str, Wire]
+    ) -> JsonEncoder | None:
+        """What writes the item of an instance, with its key, as JSON; see `json_encoders`.
 
         It answers None for what `encode_item` is to judge. None for a class that keeps unknown attributes.
         """
         if self.shape.extras is not None or interpreted():
             return None
+        made_for = (without, *keys.items(), to_json(constants))
         with _lock:
-            if without not in self._json_encoders:
-                self._json_encoders[without] = json_encoder(self.shape, without)
-        return self._json_encoders[without]
+            if made_for not in self._json_encoders:
+                self._json_encoders[made_for] = json_encoder(self.shape, without, keys, constants)
+        return self._json_encoders[made_for]
 
     # The first call replaces itself. Whoever still holds on to it gets what the replacement gives.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dynamap.codec.classes import ClassShape, FieldShape
 from dynamap.codec.containers import ListOf, MapOf, SetOf, TupleOf
+from dynamap.codec.failures import Wire
 from dynamap.codec.generated.encoders import NAMESPACE, Depth, Encoder, types_named
 from dynamap.codec.generated.singles import SingleCode, set_code, single_code
 from dynamap.codec.generated.source import MOST_NESTED, Block, Module
@@ -40,27 +41,36 @@ def _expression(text: str) -> _Piece:
 _Pieces = list[_Piece]
 
 
-def json_encoder(shape: ClassShape, without: str | None) -> Callable[[Any], bytes | None]:
-    """Generate `encode_json(instance)`: the attributes, each after a comma; None for what the interpreter is to judge.
+def json_encoder(
+    shape: ClassShape, without: str | None, keys: Mapping[str, str], constants: Mapping[str, Wire]
+) -> Callable[[Any, Mapping[str, Wire]], bytes | None]:
+    """Generate `encode_json(instance, key)`: the item with its key; None for what the interpreter is to judge.
 
-    The field *without* is left out. Classes that keep unknown attributes are none of these.
+    *keys* are the wire types of the key's attributes, at least one, and *constants* are attributes that every item has
+    beside those of its fields. The field *without* is left out. Classes that keep unknown attributes are none of these.
     """
     # for texts, numbers, which are texts, bytes, which become base64, and whole attribute values
     module = Module(**NAMESPACE, to_json=to_json)
-    return _JsonEncoder(module).attributes(shape, without)
+    return _JsonEncoder(module).whole_item(shape, without, keys, constants)
 
 
 class _JsonEncoder(Encoder):
-    def attributes(self, shape: ClassShape, without: str | None) -> Callable[[Any], bytes | None]:
-        block = Block("def encode_json(instance)")
+    def whole_item(
+        self, shape: ClassShape, without: str | None, keys: Mapping[str, str], constants: Mapping[str, Wire]
+    ) -> Callable[[Any, Mapping[str, Wire]], bytes | None]:
+        block = Block("def encode_json(instance, key)")
         with block.inside("try"):
             with block.inside(f"if type(instance) is not {self._module.constant(shape.cls, 'cls')}"):
                 block.add("surprise()")
             pieces: _Pieces = []
+            for name, tag in keys.items():
+                content = _expression(f"to_json(key[{name!r}][{tag!r}])")
+                pieces += [_constant(f'{"," if pieces else "{"}{_name(name)}:{{"{tag}":'), content, _constant("}")]
+            pieces += [_constant(f",{_name(name)}:{to_json(wire).decode()}") for name, wire in constants.items()]
             for field in shape.fields:
                 if field.stored and field.name != without:
                     pieces += self._with_comma(block, field)
-            block.add(f"return {_joined(pieces)}")
+            block.add(f"return {_joined([*pieces, _constant('}')])}")
         with block.inside("except Exception"):
             block.add("return None")
         self._module.add(block)
@@ -100,9 +110,7 @@ class _JsonEncoder(Encoder):
             return [_expression(f"({_NULL.encode()!r} if {v} is None else {inner})")]
         single = single_code(shape, self._module)
         if single is not None:
-            # of texts only surrogates are refused, which have no JSON either
-            content = f"({v} if type({v}) is str else text_content({v}))" if type(shape) is Text else single.write(v)
-            return [_constant(f'{{"{single.tag}":'), _written(single, content), _constant("}")]
+            return [_constant(f'{{"{single.tag}":'), _expression(self._written(shape, single, v)), _constant("}")]
         if isinstance(shape, Normalized):
             return [_expression(self._call(shape, v, depth, self._normalized))]
         if isinstance(shape, Reference):
@@ -127,18 +135,37 @@ class _JsonEncoder(Encoder):
         several = set_code(shape, self._module) if isinstance(shape, SetOf) else None
         if isinstance(shape, SetOf) and several is not None:
             x = self._module.fresh("x")
-            elements = f"sorted({{{self._content(shape.element, x)} for {x} in {v}}})"
-            opening = f'{{"{several.tag}":['.encode()
-            there = f'{opening!r} + b",".join(map(to_json, {elements})) + b"]}}"'
+            if type(shape.element) is Text:
+                # no two of them are the same
+                elements = f"[{x} if type({x}) is str else surprise() for {x} in {v}]"
+            else:
+                elements = f"{{{self._content(shape.element, x)} for {x} in {v}}}"
+            there = _joined(
+                [_constant(f'{{"{several.tag}":'), _expression(f"to_json(sorted({elements}))"), _constant("}")]
+            )
             full = f"""({there} if {v} else b'{{"L":[]}}')"""
             return [_expression(f"({full} if isinstance({v}, (set, frozenset)) else surprise())")]
         return [_expression(f"to_json({self._module.constant(shape, 'shape')}.encode({v}, {depth.path}))")]
 
+    def _written(self, shape: Shape, single: SingleCode, v: str) -> str:
+        """What stands under the wire type."""
+        # of texts only surrogates are refused, which have no JSON either
+        content = f"({v} if type({v}) is str else text_content({v}))" if type(shape) is Text else single.write(v)
+        return f'(b"true" if {content} else b"false")' if single.tag == "BOOL" else f"to_json({content})"
+
     def _list(self, shape: ListOf, v: str, depth: Depth, level: int) -> str:
         x = self._module.fresh("x")
         accepted = " and ".join([f"isinstance({v}, {types_named(shape.accepted)})", *depth.conditions])
-        every = f'b",".join([{self._value(shape.element, x, depth.deeper(), level)} for {x} in {v}])'
-        return f"""(b'{{"L":[' + {every} + b"]}}" if {accepted} else surprise())"""
+        single = single_code(shape.element, self._module)
+        if single is None:
+            every = f'b",".join([{self._value(shape.element, x, depth.deeper(), level)} for {x} in {v}])'
+            return f"""(b'{{"L":[' + {every} + b"]}}" if {accepted} else surprise())"""
+        # what stands between them is added once
+        tag = f'{{"{single.tag}":'
+        every = f"[{self._written(shape.element, single, x)} for {x} in {v}]"
+        between, start, end = f"}},{tag}".encode(), f'{{"L":[{tag}'.encode(), b"}]}"
+        full = f"""({start!r} + {between!r}.join({every}) + {end!r} if {v} else b'{{"L":[]}}')"""
+        return f"({full} if {accepted} else surprise())"
 
     # ---- functions, which give what stands between the brackets
 
@@ -162,13 +189,6 @@ class _JsonEncoder(Encoder):
     def _map(self, block: Block, shape: MapOf, depth: Depth) -> None:
         self._map_content(block, shape, depth)
         block.add("return b','.join([to_json(name) + b':' + value for name, value in content.items()])")
-
-
-def _written(single: SingleCode, written: str) -> _Piece:
-    """What stands under the wire type."""
-    if single.tag == "BOOL":
-        return _expression(f'(b"true" if {written} else b"false")')
-    return _expression(f"to_json({written})")
 
 
 def _name(attribute: str) -> str:
