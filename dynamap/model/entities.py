@@ -213,7 +213,7 @@ class Entity(Generic[M]):
     def key(self, values: Mapping[str, Any]) -> dict[str, Wire]:
         """The primary key for these field values, all of them and no others. Raises KeyValueError."""
         try:
-            made = self.key_code.of_values(values)
+            made = (self._key_code or self.key_code).of_values(values)
         except Exception:  # noqa: BLE001 - whatever it is, the parts say it
             made = None
         return self.key_by_parts(values) if made is None else made
@@ -270,7 +270,7 @@ class Entity(Generic[M]):
     def key_of(self, instance: M) -> dict[str, Wire]:
         """The primary key of an instance. Raises KeyValueError."""
         try:
-            made = self.key_code.of_instance(instance)
+            made = (self._key_code or self.key_code).of_instance(instance)
         except Exception:  # noqa: BLE001 - whatever it is, the parts say it
             made = None
         return self.key_by_parts(self.key_values(instance)) if made is None else made
@@ -386,6 +386,8 @@ class Entity(Generic[M]):
 
     def claimed(self, items: list[dict[str, Wire]]) -> list[dict[str, Wire]]:
         """Those of some items that `claims` is true of."""
+        if self._stored_items is not None and self._stored_items.claims_all(items):
+            return items
         return [item for item in items if self.claims(item)]
 
     def _known(self, item: Mapping[str, Wire], shape: ClassShape, *, applied: bool) -> dict[str, Any]:

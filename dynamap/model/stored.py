@@ -151,8 +151,13 @@ class StoredItems:
         self._plain_keys = all(tag != "N" for _, tag in self._keys)
         contents: Any = attrgetter(*(f"{field}.{tag}" for field, tag in self._keys))
         self._contents: Callable[[StoredItem], Any] = contents
+        self.identity: Callable[[StoredItem], tuple[Any, ...]] = self._identity
+        """The contents of an item's key; numbers by value, as the service compares."""
+        if self._plain_keys and len(self._keys) > 1:
+            self.identity = contents
         if layout.discriminator is not None:
             self._type_field = extra[layout.discriminator]
+            self._said = attrgetter(f"{self._type_field}.S")
         self.struct = msgspec.defstruct(
             shape.cls.__name__,
             [
@@ -165,8 +170,7 @@ class StoredItems:
             gc=False,
         )
 
-    def identity(self, item: StoredItem) -> tuple[Any, ...]:
-        """The contents of its key; numbers by value, as the service compares."""
+    def _identity(self, item: StoredItem) -> tuple[Any, ...]:
         contents = self._contents(item) if len(self._keys) > 1 else (self._contents(item),)
         if self._plain_keys:
             return contents
@@ -213,31 +217,39 @@ class StoredItems:
         except Exception:  # noqa: BLE001 - the dict will tell, in the words of the interpreter
             return UNREAD
 
+    def are_structs(self, items: Sequence[Any]) -> bool:
+        """Whether all items are structs that were read for the class."""
+        return self.struct is not None and {self.struct}.issuperset(map(type, items))
+
+    def claims_all(self, items: Sequence[Any]) -> bool:
+        """Whether all items are structs of the class, and say so; sooner than by asking of each."""
+        if not self.are_structs(items):
+            return False
+        if self._type_field is None:
+            return True
+        try:
+            return self._names.issuperset(map(self._said, items))
+        except AttributeError:
+            # one says nothing
+            return False
+
     def read_into(self, items: Sequence[Any], made: list[Any], start: int) -> int:
         """Add the instances that items are, from a position on; answers the position of the first that is UNREAD."""
-        position = start
-        if self._version_field is not None or self._known is not None:
-            for position in range(start, len(items)):
-                read = self.read(items[position]) if type(items[position]) is self.struct else UNREAD
-                if read is UNREAD:
-                    return position
-                made.append(read)
+        rest = items[start:] if start else items
+        if self._version_field is None and self._known is None and self.claims_all(rest):
+            # the same without what these items do not have
+            before, append, decode = len(made), made.append, self._compiled.decode_struct
+            try:
+                for item in rest:
+                    append(decode(item))
+            except Exception:  # noqa: BLE001 - as above
+                return start + len(made) - before
             return len(items)
-        # the same without what these items do not have
-        struct, names, type_field, append = self.struct, self._names, self._type_field, made.append
-        decode = self._compiled.decode_struct
-        try:
-            for position in range(start, len(items)):
-                item = items[position]
-                if type(item) is not struct:
-                    return position
-                if type_field is not None:
-                    said = getattr(item, type_field)
-                    if (None if said is msgspec.UNSET else said.S) not in names:
-                        return position
-                append(decode(item))
-        except Exception:  # noqa: BLE001 - as above
-            return position
+        for position in range(start, len(items)):
+            read = self.read(items[position]) if type(items[position]) is self.struct else UNREAD
+            if read is UNREAD:
+                return position
+            made.append(read)
         return len(items)
 
 
