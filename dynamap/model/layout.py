@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from dynamap.model.indexes import PhysicalIndex
 from dynamap.model.keys import Key
@@ -45,9 +47,20 @@ class Layout:
         return (self.partition,) if self.sort is None else (self.partition, self.sort)
 
     @cached_property
-    def text_keys(self) -> tuple[str, ...] | None:
-        """The names of the key attributes, if they all hold text."""
-        return tuple(key.name for key in self.keys) if all(key.wire_type == "S" for key in self.keys) else None
+    def identity(self) -> Callable[[Mapping[str, Mapping[str, Any]]], tuple[Any, ...]]:
+        """What two keys of one item share, from its key or the whole of it; numbers by value, as the service compares.
+
+        Raises KeyError for what has no such key.
+        """
+        keys = [(key.name, key.wire_type) for key in self.keys]
+        if any(tag == "N" for _, tag in keys):
+            return lambda item: tuple(
+                [Decimal(item[name][tag]) if tag == "N" else item[name][tag] for name, tag in keys]
+            )
+        (pk, of_pk), (sk, of_sk) = keys[0], keys[-1]
+        if self.sort is None:
+            return lambda item: (item[pk][of_pk],)
+        return lambda item: (item[pk][of_pk], item[sk][of_sk])
 
     @cached_property
     def bookkeeping(self) -> frozenset[str]:

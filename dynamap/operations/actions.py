@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
+
+import msgspec
 
 from dynamap.codec import MOST_ITEM_BYTES, JsonItem, item_size, size_at_most
 from dynamap.errors import LimitExceeded, RequestError
@@ -23,7 +23,6 @@ __all__ = [
     "Action",
     "check_actions",
     "checked_write",
-    "item_identity",
     "transaction_of",
 ]
 
@@ -32,8 +31,7 @@ LONGEST_TOKEN = 36
 MOST_BYTES = 4 * 1024 * 1024
 
 
-@dataclass(slots=True, eq=False)
-class Action:
+class Action(msgspec.Struct, eq=False):
     """A write as a part of a transaction: its request, and what it is sent under, which says what its failure means.
 
     *kind* is Put, Update, Delete or ConditionCheck, *key* that of the item that it is about. *stored* answers the
@@ -73,7 +71,7 @@ class Action:
     @property
     def identity(self) -> tuple[Any, ...]:
         """What two actions on one item share."""
-        return item_identity(self.params["TableName"], self.key)
+        return (self.params["TableName"], *self.entity.layout.identity(self.key))
 
 
 def transaction_of(actions: Sequence[Action], token: str) -> Call:
@@ -81,15 +79,6 @@ def transaction_of(actions: Sequence[Action], token: str) -> Call:
     items = [{action.kind: action.params} for action in actions]
     holds_json = any(type(action.params.get("Item")) is JsonItem for action in actions)
     return Call("TransactWriteItems", {"TransactItems": items, "ClientRequestToken": token}, holds_json=holds_json)
-
-
-def item_identity(table_name: str, key: Item) -> tuple[Any, ...]:
-    """What two requests about one item share; numbers by value, as the service compares them."""
-    parts: list[Any] = [table_name]
-    for name, wire in key.items():
-        for kind, value in wire.items():
-            parts += (name, kind, Decimal(value) if kind == "N" else value)
-    return tuple(parts)
 
 
 def checked_write(position: int, operation: object, runtime: Runtime) -> Any:

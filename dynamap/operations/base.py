@@ -6,7 +6,7 @@ import math
 import random as random_module
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar, final, overload
 
 import msgspec
@@ -50,8 +50,7 @@ class Driver(Protocol):
     def iterate(self, plan: Plan[Any], /) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """What one sending of a write fixes for all its attempts: the wall clock in epoch seconds, and the write id.
 
     *started* is the second at which a version that starts afresh begins, where that is another.
@@ -69,7 +68,7 @@ class Moment:
     def restarted(self, now: float) -> Moment:
         """The same for an attempt after a lost answer: what starts afresh starts later, so that no number recurs."""
         # a step that no writer outruns, should the clock stand still or go back
-        return replace(self, started=max(now, self.start + 0.001))
+        return msgspec.structs.replace(self, started=max(now, self.start + 0.001))
 
 
 def _with_suspend() -> float:

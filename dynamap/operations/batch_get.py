@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
 from typing_extensions import Self
 
 from dynamap.errors import BatchIncomplete, DynamapError, ItemDecodeError, RequestError, ServiceError
@@ -190,11 +191,14 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         """Put the items where they are waited for; answers what is waited for still."""
         responses: Mapping[str, Sequence[Any]] = reply.get("Responses") or {}
         unprocessed: Mapping[str, Mapping[str, Sequence[Item]]] = reply.get("UnprocessedKeys") or {}
-        identity_of_read = self._scope.entity.stored_items.identity
+        stored = self._scope.entity.stored_items
         for items in responses.values():
-            for item in items:
-                read = isinstance(item, StoredItem)
-                slot = waiting.get(identity_of_read(item) if read else identity_of(self._scope, item))
+            if stored.are_structs(items):
+                identities: Iterable[Any] = map(stored.identity, items)
+            else:
+                identities = [identity_of(self._scope, item) for item in items]
+            for identity, item in zip(identities, items, strict=True):
+                slot = waiting.get(identity)
                 if slot is not None:
                     slot.item = item
         if not unprocessed:
@@ -252,8 +256,7 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         return BatchIncomplete(msg, left=left)
 
 
-@dataclass(slots=True, eq=False)
-class _Slot:
+class _Slot(msgspec.Struct, eq=False):
     """One key, and what is stored there once it is *answered*."""
 
     values: Mapping[str, Any]
@@ -284,11 +287,12 @@ class _Reader(Reader["tuple[Mapping[str, Any], Item]"]):
     def take(self) -> _Chunk:
         """The next request; without places if there is nothing left."""
         chunk = _Chunk()
-        slots, places, known, scope = chunk.slots, chunk.places, self._known, self._scope
+        slots, places, known = chunk.slots, chunk.places, self._known
+        identity_of_key = self._scope.entity.layout.identity
         while len(slots) < MOST_KEYS and len(places) < MOST_PLACES:
             several = self._several(min(MOST_KEYS - len(slots), MOST_PLACES - len(places)))
             for values, key in several:
-                identity = identity_of(scope, key)
+                identity = identity_of_key(key)
                 slot = known.get(identity)
                 if slot is None:
                     slot = known[identity] = slots[identity] = _Slot(values, key)

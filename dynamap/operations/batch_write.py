@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
+import msgspec
+
 from dynamap.codec import JsonItem, exceeds
 from dynamap.errors import (
     BatchIncomplete,
@@ -55,8 +57,7 @@ _LONGEST_ESCAPE: Final = 6
 _ENVELOPE: Final = 64
 
 
-@dataclass(slots=True, eq=False)
-class _Entry:
+class _Entry(msgspec.Struct, eq=False):
     """One write of a request: *source* is what the caller gets back if it is left, *values* are its key fields.
 
     Those of an instance are left to be asked for.

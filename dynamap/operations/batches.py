@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import Decimal
 from itertools import islice
 from operator import length_hint
 from typing import Any, Final, Generic, TypeVar
@@ -171,7 +170,7 @@ def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
     untyped: Any = given
     kind: Any = type(given)
     if kind is dict:
-        values = scope.filled(untyped)
+        values = scope.filled(untyped) if scope.bound else untyped.copy()
     elif isinstance(given, ItemKey):
         if untyped.entity is not entity.cls:
             msg = f"this is a key of {untyped.entity.__qualname__}, not of {entity.cls.__qualname__}"
@@ -204,19 +203,13 @@ def check_model(scope: Scope[M], given: object) -> M:
 
 
 def identity_of(scope: Scope[Any], item: Mapping[str, Mapping[str, Any]]) -> tuple[Any, ...]:
-    """What two keys of one item share, from its key or the whole of it; numbers by value, as the service compares."""
+    """What two keys of one item share, from its key or the whole of it, as a server answers it."""
     layout = scope.entity.layout
-    if layout.text_keys is not None:
-        try:
-            return tuple([item[name]["S"] for name in layout.text_keys])
-        except KeyError:
-            # a server may answer anything
-            pass
-    identity: list[Any] = []
-    for key in layout.keys:
-        for kind, value in item[key.name].items():
-            identity.append(Decimal(value) if kind == "N" else value)
-    return tuple(identity)
+    try:
+        return layout.identity(item)
+    except KeyError:
+        # it may answer anything
+        return tuple([next(iter(item[key.name].values())) for key in layout.keys])
 
 
 # ---- messages

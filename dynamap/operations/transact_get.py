@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from dynamap.errors import LimitExceeded, Reason, RequestError, ServiceError
 from dynamap.markers import D
-from dynamap.operations.actions import MOST_ACTIONS, item_identity
+from dynamap.operations.actions import MOST_ACTIONS
 from dynamap.operations.base import Moment, Operation, Runtime
 from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.get import Get
@@ -121,7 +121,8 @@ def _check_distinct(gets: Sequence[Get[Any, Any, Any]]) -> None:
     """
     seen: dict[tuple[Any, ...], int] = {}
     for position, get in enumerate(gets, 1):
-        identity = item_identity(get._scope.table_name, get._key)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        scope, key = get._scope, get._key  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        identity = (scope.table_name, *scope.entity.layout.identity(key))
         if identity in seen:
             msg = (
                 f"transact_get() takes an item once, but gets {seen[identity]} and {position} "

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar, overload
 
+import msgspec
 from typing_extensions import Self
 
 from dynamap.codec import Wire
@@ -171,7 +172,7 @@ class Rewrite(Updating[D, M, M], Write[D, M], Stores[M]):
                 raise
         if self._repeat == "exactly_once":
             # a token stands for one request only; that one was not applied, or it would not have been refused
-            moment = replace(moment, write_id=self._runtime.write_ids())
+            moment = msgspec.structs.replace(moment, write_id=self._runtime.write_ids())
         request = whole._request(moment, guard)  # noqa: SLF001 - a copy of this very operation
         return (yield from super(Rewrite, whole)._attempt(guard, moment, request, lost))
 
