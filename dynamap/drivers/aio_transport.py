@@ -9,6 +9,7 @@ import asyncio
 import socket
 import ssl
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
 from types import SimpleNamespace
@@ -16,11 +17,20 @@ from typing import Any
 
 from aiobotocore.httpsession import AIOHTTPSession
 from urllib3.exceptions import ConnectTimeoutError
-from urllib3.util.wait import wait_for_read
 
 from dynamap.drivers.failures import NeverConnected
-from dynamap.drivers.messages import Answer, Reader, request_bytes
-from dynamap.drivers.transport import NotSecured, Origin, Settings, is_usual, origin_of, time_to_read, translated
+from dynamap.drivers.messages import Answer, Reader
+from dynamap.drivers.transport import (
+    ROOM,
+    NotSecured,
+    Origin,
+    Settings,
+    arrivals,
+    message_of,
+    origin_of,
+    time_to_read,
+    translated,
+)
 from dynamap.drivers.waiting import in_seconds
 
 __all__ = ["Session"]
@@ -80,10 +90,12 @@ class Session(AIOHTTPSession):  # type: ignore[misc]  # it comes without types
 
     async def send(self, request: Any) -> Any:
         """The answer to a prepared request."""
-        origin = origin_of(request.url) if is_usual(request) else None
-        if origin is None or origin.scheme in self._proxied:
-            return await self._aiohttp.send(request)
-        return await self._transport.send(request, origin)
+        origin = origin_of(request.url)
+        if origin is not None and origin.scheme not in self._proxied:
+            answer = await self._transport.send(request, origin)
+            if answer is not None:
+                return answer
+        return await self._aiohttp.send(request)
 
     async def __aexit__(self, *error: object) -> None:
         self._transport.close()
@@ -100,10 +112,15 @@ class _Transport:
         self._tls: ssl.SSLContext | None = None
         self._closed = False
 
-    async def send(self, request: Any, origin: Origin) -> Response:
-        """The answer to a usual request. Raises what aiobotocore's own session raises."""
+    async def send(self, request: Any, origin: Origin) -> Response | None:
+        """The answer to a prepared request; None, and nothing is sent, where it is not of the usual kind.
+
+        Raises what aiobotocore's own session raises.
+        """
         try:
-            data = request_bytes(origin.host_header, request.headers.items(), request.body)
+            data = message_of(request, origin)
+            if data is None:
+                return None
             async with self._places:
                 wire = self._take(origin) or await self._open(origin)
                 try:
@@ -177,7 +194,7 @@ class _Transport:
         wire.transport = secured
 
 
-class _Wire(asyncio.Protocol):
+class _Wire(asyncio.BufferedProtocol):
     """One connection, and the request that it carries."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -185,7 +202,9 @@ class _Wire(asyncio.Protocol):
         self.transport: Any = None
         self.idle_since = 0.0
         self._answer: asyncio.Future[Answer] | None = None
-        self._reader = Reader()
+        self._room = memoryview(bytearray(ROOM))
+        self._reader = Reader(self._room)
+        self._has_arrived: Callable[[], bool] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._patience = self._last_heard = 0.0
         self._unsent = 0
@@ -193,7 +212,7 @@ class _Wire(asyncio.Protocol):
 
     async def ask(self, data: bytes, seconds: float) -> Answer:
         """The answer to this request, of which something is to arrive every so many seconds."""
-        self._reader = Reader()
+        self._reader = Reader(self._room)
         answer: asyncio.Future[Answer] = self.loop.create_future()
         self._answer = answer
         self._patience, self._last_heard = seconds, self.loop.time()
@@ -212,9 +231,8 @@ class _Wire(asyncio.Protocol):
         """Whether the other side has neither closed it nor said something that nobody asked for."""
         if self._lost or self.transport.is_closing() or self.loop.time() - self.idle_since > _IDLE_SECONDS:
             return False
-        plain: socket.socket | None = self.transport.get_extra_info("socket")
         # the loop may not have looked since
-        return plain is None or not wait_for_read(plain, timeout=0)
+        return self._has_arrived is None or not self._has_arrived()
 
     def close(self) -> None:
         self._unwatch()
@@ -236,19 +254,31 @@ class _Wire(asyncio.Protocol):
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
+        # not every loop has one
+        plain: socket.socket | None = transport.get_extra_info("socket")
+        self._has_arrived = None if plain is None else arrivals(plain)
 
-    def data_received(self, data: bytes) -> None:
-        if self._answer is None:
+    def get_buffer(self, sizehint: int) -> memoryview:
+        del sizehint
+        return self._reader.buffer() if self._is_awaited else self._room
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if not self._is_awaited:
             self.close()
             return
         self._last_heard = self.loop.time()
         try:
-            answer = self._reader.feed(data)
+            answer = self._reader.received(nbytes)
         except HTTPException as error:
             self._fail(error)
             return
         if answer is not None:
             self._end(answer)
+
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether somebody waits for an answer that is not whole."""
+        return self._answer is not None and not self._answer.done()
 
     def eof_received(self) -> None:
         self._over(None)

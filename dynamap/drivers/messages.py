@@ -9,75 +9,121 @@ import io
 import re
 from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass
+from functools import lru_cache
 from http.client import HTTPException, HTTPResponse, IncompleteRead
+from itertools import islice
 from typing import Any
 
-__all__ = ["Answer", "Headers", "Reader", "request_bytes"]
+__all__ = ["Answer", "Headers", "Reader", "WrittenHeaders", "request_bytes"]
 
 _END_OF_HEAD = b"\r\n\r\n"
 _OTHER_ENDS = (b"\n\n", b"\n\r\n")
 _ANNOUNCEMENT = b"HTTP/1.1 100"
 # https://www.rfc-editor.org/rfc/rfc9112#name-field-syntax
-_USUAL_HEAD = re.compile(
-    r"HTTP/1\.1 ([0-9]{3})(?: [^\r\n\0]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\0]*)*", re.ASCII
-)
+_STATUS_LINE = re.compile(r"HTTP/1\.1 ([0-9]{3})(?: [^\r\n\0]*)?", re.ASCII)
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FIRST_FINAL = 200
 # they have no body, whatever their headers say
 _BODILESS = (204, 304)
 # what can no more be a head
 _LONGEST_HEAD = 1 << 17
+# room for it is made before it comes; no answer of the service has more than a quarter of it
+_LONGEST_BODY = 1 << 26
 
 
 class Headers(MutableMapping[str, Any]):
-    """Headers in their order, found by any case of their names."""
+    """Headers in their order, found by any case of their names; no two of those *given* have the same.
 
-    __slots__ = ("_names", "_values")
+    *values* are the same by name in lower case, where somebody has them already.
+    """
 
-    def __init__(self, headers: Iterable[tuple[str, Any]] = ()) -> None:
-        pairs = list(headers)
-        self._names: dict[str, str] = {name.lower(): name for name, _ in pairs}
-        self._values: dict[str, Any] = {name.lower(): value for name, value in pairs}
+    __slots__ = ("_given", "_names", "_values")
+
+    def __init__(self, given: Iterable[tuple[str, Any]] = (), values: dict[str, Any] | None = None) -> None:
+        self._given = list(given)
+        """As long as none has changed."""
+        self._names: dict[str, str] | None = None
+        self._values = values
+
+    def _by_lowered_name(self) -> dict[str, Any]:
+        if self._values is None:
+            self._values = {name.lower(): value for name, value in self._given}
+        return self._values
+
+    def _names_to_change(self) -> dict[str, str]:
+        if self._names is None:
+            self._names = {name.lower(): name for name, _ in self._given}
+        return self._names
 
     def __getitem__(self, name: str) -> Any:
-        return self._values[name.lower()]
+        return self._by_lowered_name()[name.lower()]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        lowered = name.lower()
-        self._names[lowered] = name
-        self._values[lowered] = value
+        values, names, lowered = self._by_lowered_name(), self._names_to_change(), name.lower()
+        names[lowered] = name
+        values[lowered] = value
 
     def __delitem__(self, name: str) -> None:
-        lowered = name.lower()
-        del self._values[lowered], self._names[lowered]
+        values, names, lowered = self._by_lowered_name(), self._names_to_change(), name.lower()
+        del values[lowered], names[lowered]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names.values())
+        return iter([name for name, _ in self.items()])
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._by_lowered_name())
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name.lower() in self._values
+        return isinstance(name, str) and name.lower() in self._by_lowered_name()
 
     def __repr__(self) -> str:
         return f"Headers({dict(self.items())!r})"
 
     def get(self, name: str, default: Any = None) -> Any:
-        return self._values.get(name.lower(), default)
+        return self._by_lowered_name().get(name.lower(), default)
 
     def copy(self) -> Headers:
         return Headers(self.items())
 
     def items(self) -> Any:
         """The pairs, sooner than a mapping gives them."""
-        return dict(zip(self._names.values(), self._values.values(), strict=True)).items()
+        if self._names is None:
+            return dict(self._given).items()
+        return dict(zip(self._names.values(), self._by_lowered_name().values(), strict=True)).items()
 
     def by_lowered_name(self) -> dict[str, Any]:
         """A dict by the names in lower case."""
-        return self._values.copy()
+        return self._by_lowered_name().copy()
 
 
-def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes) -> bytes:
+class WrittenHeaders(Headers):
+    """The headers of a request of the usual kind with this *body*, as they were *written*, as long as nobody looks.
+
+    Whoever looks sees what botocore makes of them: bytes, but for the length.
+    """
+
+    __slots__ = ("_body", "_written")
+
+    def __init__(self, written: list[tuple[str, str]], body: bytes) -> None:
+        self._written: list[tuple[str, str]] | None = written
+        self._body = body
+
+    def written_for(self, body: object) -> list[tuple[str, str]] | None:
+        """The pairs as they were written, if they still are those of a request with this body."""
+        return self._written if body is self._body else None
+
+    def __getattr__(self, name: str) -> Any:
+        # the slots of any other headers are filled when the first of them is asked for
+        if name not in Headers.__slots__ or self._written is None:
+            raise AttributeError(name)
+        super().__init__(
+            [(each, value if each == "Content-Length" else value.encode()) for each, value in self._written]
+        )
+        self._written = None
+        return getattr(self, name)
+
+
+def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes, *, encoding: str = "latin-1") -> bytes:
     """A POST to the root of *host* as it goes over the wire.
 
     Raises ValueError for a header that would end before its line does.
@@ -90,7 +136,7 @@ def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes) ->
     if head.count("\r") != breaks or head.count("\n") != breaks or "\0" in head:
         msg = "a header of the request holds the end of a line"
         raise ValueError(msg)
-    return head.encode("latin-1") + _END_OF_HEAD + body
+    return head.encode(encoding) + _END_OF_HEAD + body
 
 
 @dataclass
@@ -113,48 +159,71 @@ class _Head:
 
 
 class Reader:
-    """Takes what arrives for one request, until its answer is whole."""
+    """Takes what arrives for one request, until its answer is whole.
 
-    def __init__(self) -> None:
+    What arrives is put into `buffer()`, and then told of by `received()`: so a long body is written once, where it
+    stays. *room* is where heads arrive, and short bodies with them; a connection has one for all its answers.
+    """
+
+    def __init__(self, room: memoryview) -> None:
+        self._room = room
         self._arrived: bytes | bytearray = b""
         """What came before the head was whole, or all of an answer of another form."""
         self._head: _Head | None = None
-        self._pieces: list[bytes] = []
-        self._missing = 0
+        self._body = io.BytesIO()
+        self._rest: memoryview | None = None
+        """The part of the body that is still to come."""
         self._unusual = False
 
-    @property
-    def missing(self) -> int:
-        """How many bytes of the body are still to come, as far as that is known."""
-        return self._missing
+    def buffer(self) -> memoryview:
+        """Where the next bytes are to be put; never empty before the answer is whole."""
+        return self._room if self._rest is None else self._rest
 
-    def feed(self, data: bytes) -> Answer | None:
-        """The answer, if it is whole with these bytes. Raises `http.client.HTTPException` for what can be none."""
-        if self._head is None:
-            if not self._arrived:
-                self._arrived = data
-            elif isinstance(self._arrived, bytes):
-                self._arrived = bytearray(self._arrived) + data
-            else:
-                self._arrived += data
-            if not self._unusual:
-                self._begin()
-            if self._unusual:
-                return _read_elsewhere(bytes(self._arrived), ended=False)
-        else:
-            self._pieces.append(data)
-            self._missing -= len(data)
-        return None if self._head is None or self._missing > 0 else self._answer(self._head)
+    def received(self, count: int) -> Answer | None:
+        """The answer, if it is whole with so many bytes more.
+
+        Raises `http.client.HTTPException` for what can be none.
+        """
+        if self._rest is None:
+            return self._begun(bytes(self._room[:count]))
+        self._rest = self._rest[count:]
+        return None if self._head is None or len(self._rest) else self._answer(self._head, self._body.getvalue())
 
     def end(self) -> Answer:
         """The answer that ends with the connection. Raises `http.client.HTTPException` if there is none."""
         if self._head is not None:
-            return self._answer(self._head, ended=True)
+            missing = 0 if self._rest is None else len(self._rest)
+            return self._answer(self._head, self._body.getvalue()[: self._head.length - missing], reusable=False)
         answer = _read_elsewhere(bytes(self._arrived), ended=True)
         if answer is None:
             msg = "the connection ended before an answer"
             raise HTTPException(msg)
         return answer
+
+    def _begun(self, data: bytes) -> Answer | None:
+        """The same for bytes that came with the head or before it."""
+        if not self._arrived:
+            self._arrived = data
+        elif isinstance(self._arrived, bytes):
+            self._arrived = bytearray(self._arrived) + data
+        else:
+            self._arrived += data
+        if not self._unusual:
+            self._begin()
+        if self._unusual:
+            return _read_elsewhere(bytes(self._arrived), ended=False)
+        head = self._head
+        if head is None:
+            return None
+        first = bytes(self._arrived)
+        if len(first) >= head.length:
+            # what comes behind the body answers nothing that was asked
+            return self._answer(head, first[: head.length], reusable=len(first) == head.length)
+        # not copied any more: its bytes are those that `getvalue` gives
+        self._body = io.BytesIO(bytes(head.length))
+        self._body.write(first)
+        self._rest = self._body.getbuffer()[len(first) :]
+        return None
 
     def _begin(self) -> None:
         end = self._arrived.find(_END_OF_HEAD)
@@ -166,38 +235,54 @@ class Reader:
             self._unusual = len(self._arrived) > _LONGEST_HEAD or any(each in self._arrived for each in _OTHER_ENDS)
             return
         head = _usual_head(self._arrived[:end].decode("latin-1"))
-        if head is None:
+        if head is None or head.length > _LONGEST_BODY:
             self._unusual = True
             return
-        first = bytes(self._arrived[end + len(_END_OF_HEAD) :])
-        self._head, self._pieces, self._missing = head, [first], head.length - len(first)
+        self._head, self._arrived = head, self._arrived[end + len(_END_OF_HEAD) :]
 
-    def _answer(self, head: _Head, *, ended: bool = False) -> Answer:
-        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        # what comes behind the body answers nothing that was asked
+    def _answer(self, head: _Head, body: bytes, *, reusable: bool = True) -> Answer:
         stays_open = head.headers.get("connection", "keep-alive").lower() == "keep-alive"
-        reusable = stays_open and not ended and self._missing == 0
-        return Answer(head.status, head.headers, body if self._missing >= 0 else body[: head.length], reusable)
+        return Answer(head.status, head.headers, body, reusable and stays_open)
 
 
 def _usual_head(text: str) -> _Head | None:
     """The head of an answer whose body has a length; None for one of another form."""
-    found = _USUAL_HEAD.fullmatch(text)
-    if found is None:
-        return None
     lines = text.split("\r\n")
-    headers = Headers([(name, value.strip(" \t")) for name, _, value in [line.partition(":") for line in lines[1:]]])
-    length = headers.get("content-length", "")
-    status = int(found[1])
+    breaks = len(lines) - 1
+    status = _status(lines[0])
+    if status is None or text.count("\r") != breaks or text.count("\n") != breaks or "\0" in text:
+        return None
+    given: list[tuple[str, str]] = []
+    values: dict[str, str] = {}
+    for line in islice(lines, 1, None):
+        name, colon, value = line.partition(":")
+        lowered = _lowered(name)
+        if not colon or lowered is None:
+            return None
+        values[lowered] = value = value.strip(" \t")
+        given.append((name, value))
+    length = values.get("content-length", "")
     if (
-        len(headers) != len(lines) - 1
+        len(values) != breaks
         or not length.isdecimal()
-        or "transfer-encoding" in headers
+        or "transfer-encoding" in values
         or status < _FIRST_FINAL
         or status in _BODILESS
     ):
         return None
-    return _Head(status, headers, int(length))
+    return _Head(status, Headers(given, values), int(length))
+
+
+@lru_cache(maxsize=64)
+def _status(line: str) -> int | None:
+    found = _STATUS_LINE.fullmatch(line)
+    return None if found is None else int(found[1])
+
+
+@lru_cache(maxsize=256)
+def _lowered(name: str) -> str | None:
+    """The name of a header in lower case; None for what is no name."""
+    return name.lower() if _NAME.fullmatch(name) else None
 
 
 class _Arrived:

@@ -6,15 +6,18 @@ Loaded with the first client. What is out of the common goes over the client's o
 from __future__ import annotations
 
 import os
+import select
 import socket
 import ssl
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
+from weakref import finalize
 
 from botocore import exceptions as raised
 from botocore.httpsession import (
@@ -24,17 +27,19 @@ from botocore.httpsession import (
 from botocore.utils import get_environ_proxies  # pyright: ignore[reportUnknownVariableType]
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
-from urllib3.util.connection import is_connection_dropped
+from urllib3.util.wait import wait_for_read
 
 from dynamap.drivers.failures import NeverConnected
-from dynamap.drivers.messages import Answer, Reader, request_bytes
+from dynamap.drivers.messages import Answer, Reader, WrittenHeaders, request_bytes
 
 __all__ = [
+    "ROOM",
     "NotSecured",
     "Origin",
     "Settings",
     "Transport",
-    "is_usual",
+    "arrivals",
+    "message_of",
     "origin_of",
     "time_to_read",
     "translated",
@@ -42,8 +47,8 @@ __all__ = [
 ]
 
 _PORTS = {"http": 80, "https": 443}
-_RECEIVED_AT_ONCE = 1 << 16
-_MOST_AT_ONCE = 1 << 20
+ROOM = 1 << 15
+"""Bytes that a connection has room for when an answer begins."""
 
 
 @dataclass(frozen=True)
@@ -121,19 +126,16 @@ class Transport:
 
     def send(self, request: Any) -> Response | None:
         """The answer to a prepared request; None, and nothing is sent, where it is not of the usual kind."""
-        pool = self._pool(request.url) if is_usual(request) else None
+        pool = self._pool(request.url)
         if pool is None:
             return None
         connection = None
         try:
-            data = request_bytes(pool.origin.host_header, request.headers.items(), request.body)
+            data = message_of(request, pool.origin)
+            if data is None:
+                return None
             connection = pool.take() or pool.open()
-            wire = connection.sock
-            wire.settimeout(time_to_read(request, self._settings.read_timeout))
-            # an answer may have come before the connection was closed
-            with suppress(BrokenPipeError, ConnectionResetError):
-                wire.sendall(data)
-            answer = _received(wire)
+            answer = connection.ask(data, time_to_read(request, self._settings.read_timeout))
         except BaseException as error:
             if connection is not None:
                 connection.close()
@@ -162,19 +164,6 @@ class Transport:
             return pool
 
 
-def is_usual(request: Any) -> bool:
-    """Whether a prepared request is a body with a length, which is sent as it is."""
-    headers, body = request.headers, request.body
-    return (
-        request.method == "POST"
-        and type(body) is bytes
-        and headers.get("Content-Length") == str(len(body))
-        and "Transfer-Encoding" not in headers
-        and "Host" not in headers
-        and "Accept-Encoding" not in headers
-    )
-
-
 @dataclass(frozen=True)
 class Origin:
     """Where a connection leads to."""
@@ -197,27 +186,90 @@ def origin_of(url: str) -> Origin | None:
     return Origin(parts.scheme, host, port, bracketed if port == usual else f"{bracketed}:{port}")
 
 
+class _Connection:
+    """One connection that urllib3 has opened."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self._wire: socket.socket = opened.sock
+        self._room = memoryview(bytearray(ROOM))
+        self._patience: float | None = None
+        self.has_arrived = arrivals(self._wire)
+
+    def ask(self, data: bytes, seconds: float) -> Answer:
+        """The answer to this request, of which something is to arrive every so many seconds."""
+        wire = self._wire
+        if seconds != self._patience:
+            # a call of the system's
+            wire.settimeout(seconds)
+            self._patience = seconds
+        # an answer may have come before the connection was closed
+        with suppress(BrokenPipeError, ConnectionResetError):
+            wire.sendall(data)
+        reader = Reader(self._room)
+        while True:
+            count = wire.recv_into(reader.buffer())
+            answer = reader.received(count) if count else reader.end()
+            if answer is not None:
+                return answer
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+def arrivals(wire: Any) -> Callable[[], bool]:
+    """What tells of an idle connection whether something has arrived, be it its end: nobody has asked for that."""
+    polls: Any = getattr(select, "poll", None)
+    if polls is None:
+        return lambda: wait_for_read(wire, timeout=0)
+    poll = polls()
+    poll.register(wire, select.POLLIN)
+    return lambda: bool(poll.poll(0))
+
+
+def message_of(request: Any, origin: Origin) -> bytes | None:
+    """What goes over the wire for a prepared request; None for one that is no body with a length, sent as it is.
+
+    Raises ValueError for a header that would end before its line does.
+    """
+    headers, body = request.headers, request.body
+    if request.method != "POST" or type(body) is not bytes:
+        return None
+    written = headers.written_for(body) if type(headers) is WrittenHeaders else None
+    if written is not None:
+        return request_bytes(origin.host_header, written, body, encoding="utf-8")
+    is_usual = (
+        headers.get("Content-Length") == str(len(body))
+        and "Transfer-Encoding" not in headers
+        and "Host" not in headers
+        and "Accept-Encoding" not in headers
+    )
+    return request_bytes(origin.host_header, headers.items(), body) if is_usual else None
+
+
 class _Pool:
     """The idle connections to one host; the one that was used last comes first."""
 
     def __init__(self, settings: Settings, origin: Origin) -> None:
         self.origin, self._settings = origin, settings
-        self._idle: deque[Any] = deque()
+        self._idle: deque[_Connection] = deque()
         self._tls: ssl.SSLContext | None = None
         self._closed = False
+        # of a store that nobody closes, as of a boto3 client, nothing is left open
+        finalize(self, _close, self._idle)
 
-    def take(self) -> Any:
+    def take(self) -> _Connection | None:
         """An idle connection that the other side has not closed, or None."""
         while True:
             try:
                 connection = self._idle.pop()
             except IndexError:
                 return None
-            if not is_connection_dropped(connection):
+            if not connection.has_arrived():
                 return connection
             connection.close()
 
-    def open(self) -> Any:
+    def open(self) -> _Connection:
         options: dict[str, Any] = {
             "timeout": self._settings.connect_timeout,
             "socket_options": list(self._settings.socket_options),
@@ -236,9 +288,9 @@ class _Pool:
             if isinstance(error, (NewConnectionError, ConnectTimeoutError)) or not isinstance(error, Exception):
                 raise
             raise NotSecured(str(error)) from error
-        return connection
+        return _Connection(connection)
 
-    def put(self, connection: Any) -> None:
+    def put(self, connection: _Connection) -> None:
         """Keep a connection for the next request."""
         if self._closed or len(self._idle) >= self._settings.most_idle:
             connection.close()
@@ -247,8 +299,12 @@ class _Pool:
 
     def close(self) -> None:
         self._closed = True
-        while self._idle:
-            self._idle.pop().close()
+        _close(self._idle)
+
+
+def _close(idle: deque[_Connection]) -> None:
+    while idle:
+        idle.pop().close()
 
 
 def time_to_read(request: Any, usual: float) -> float:
@@ -257,15 +313,6 @@ def time_to_read(request: Any, usual: float) -> float:
     context: Any = getattr(request, "context", None)
     wanted: float | None = None if context is None else context.get("read_timeout")
     return usual if wanted is None else wanted
-
-
-def _received(wire: socket.socket) -> Answer:
-    reader = Reader()
-    while True:
-        data = wire.recv(min(max(reader.missing, _RECEIVED_AT_ONCE), _MOST_AT_ONCE))
-        answer = reader.feed(data) if data else reader.end()
-        if answer is not None:
-            return answer
 
 
 def translated(error: Exception, request: Any) -> Exception:

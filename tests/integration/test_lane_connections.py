@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -101,6 +102,15 @@ Opened = Callable[..., Client]
 
 
 # ---- connections
+
+
+def test_a_store_that_nobody_closes_leaves_no_connection_open() -> None:
+    # an unclosed socket is a ResourceWarning when it is collected, and warnings are errors here
+    with served(lambda asked: reply(b"{}")) as server:
+        client = Client("sync", server.url)
+        client.run()
+        del client
+        gc.collect()
 
 
 def test_one_connection_carries_one_call_after_another(opened: Opened) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import zlib
+from copy import copy
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamap.drivers.messages import Answer, Headers, Reader, request_bytes
+from dynamap.drivers.messages import Answer, Headers, Reader, WrittenHeaders, request_bytes
+from dynamap.drivers.transport import ROOM, Origin, message_of
 
 USUAL = (
     b"HTTP/1.1 200 OK\r\nServer: Server\r\nDate: Thu, 01 Jan 2026 00:00:00 GMT\r\n"
@@ -76,12 +79,28 @@ def parts(answer: Answer) -> tuple[Any, ...]:
     return answer.status, stripped(answer.headers), answer.body
 
 
-def fed(*pieces: bytes) -> Answer | None:
+def reader_with(size: int = ROOM) -> Reader:
+    return Reader(memoryview(bytearray(size)))
+
+
+def feed(reader: Reader, data: bytes) -> Answer | None:
+    """Let these bytes arrive, as many at once as there is room for; answers what it did at the last of them."""
+    answer: Answer | None = None
+    while data:
+        assert answer is None
+        room = reader.buffer()
+        count = min(len(room), len(data))
+        room[:count] = data[:count]
+        answer, data = reader.received(count), data[count:]
+    return answer
+
+
+def fed(*pieces: bytes, size: int = ROOM) -> Answer | None:
     """The answer after the last of these pieces; none of the others may have ended it."""
-    reader = Reader()
+    reader = reader_with(size)
     for piece in pieces[:-1]:
-        assert reader.feed(piece) is None
-    return reader.feed(pieces[-1])
+        assert feed(reader, piece) is None
+    return feed(reader, pieces[-1])
 
 
 @pytest.mark.parametrize("data", ANSWERS.values(), ids=ANSWERS)
@@ -100,8 +119,8 @@ def test_an_answer_is_whole_wherever_it_is_cut(data: bytes) -> None:
 @pytest.mark.parametrize("data", UNTIL_CLOSED.values(), ids=UNTIL_CLOSED)
 def test_an_answer_without_a_length_ends_with_the_connection(data: bytes) -> None:
     for cut in range(1, len(data)):
-        reader = Reader()
-        assert reader.feed(data[:cut]) is reader.feed(data[cut:]) is None
+        reader = reader_with()
+        assert feed(reader, data[:cut]) is feed(reader, data[cut:]) is None
         answer = reader.end()
         assert parts(answer) == read_by_standard_library(data)
         assert not answer.reusable
@@ -110,8 +129,8 @@ def test_an_answer_without_a_length_ends_with_the_connection(data: bytes) -> Non
 @pytest.mark.parametrize("data", (ANSWERS | UNTIL_CLOSED).values(), ids=ANSWERS | UNTIL_CLOSED)
 def test_what_is_cut_off_is_what_the_standard_library_makes_of_it(data: bytes) -> None:
     for cut in range(len(data)):
-        reader = Reader()
-        if cut and reader.feed(data[:cut]) is not None:
+        reader = reader_with()
+        if cut and feed(reader, data[:cut]) is not None:
             continue
         try:
             expected = read_by_standard_library(data[:cut])
@@ -148,6 +167,43 @@ def test_a_connection_with_more_than_the_answer_is_not_used_again() -> None:
     assert (answer.body, answer.reusable) == (b"{}", False)
 
 
+@pytest.mark.parametrize("data", (ANSWERS | UNTIL_CLOSED).values(), ids=ANSWERS | UNTIL_CLOSED)
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_an_answer_may_need_more_than_the_room(data: bytes, size: int) -> None:
+    last = data.index(b"0\r\n\r\n") + 1 if b"chunked" in data else len(data)
+    reader = reader_with(size)
+    answer = feed(reader, data[:last]) or reader.end()
+    assert parts(answer) == read_by_standard_library(data)
+
+
+@pytest.mark.parametrize("size", [ROOM // 2, ROOM, ROOM + 1, 3 * ROOM])
+@pytest.mark.parametrize("piece", [1000, ROOM, 5 * ROOM])
+def test_a_long_body_is_written_where_it_stays(size: int, piece: int) -> None:
+    body = bytes(range(256)) * (size // 256 + 1)
+    data = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    answer = fed(*[data[start : start + piece] for start in range(0, len(data), piece)])
+    assert answer is not None
+    assert type(answer.body) is bytes
+    assert answer.body == body
+    assert answer.reusable
+    for cut in (len(data) - 1, len(data) - piece, len(data) // 2):
+        reader = reader_with()
+        if cut <= 0 or feed(reader, data[:cut]) is not None:
+            continue
+        try:
+            expected = read_by_standard_library(data[:cut])
+        except HTTPException:
+            continue
+        assert parts(reader.end()) == expected
+
+
+def test_no_room_is_made_for_a_body_that_is_beyond_any() -> None:
+    reader = reader_with()
+    assert feed(reader, b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (1 << 40) + b"x") is None
+    assert len(reader.buffer()) == ROOM
+    assert reader.end().body == b"x"
+
+
 @pytest.mark.parametrize("data", [b"\x16\x03\x01\r\n\r\n", b"HTTP/2.0 200 OK\r\n\r\n", b"HTTP/1.1 2000 OK\r\n\r\n"])
 def test_what_is_no_answer_is_refused_at_once(data: bytes) -> None:
     with pytest.raises(HTTPException):
@@ -155,11 +211,11 @@ def test_what_is_no_answer_is_refused_at_once(data: bytes) -> None:
 
 
 def test_an_endless_head_is_refused() -> None:
-    reader = Reader()
+    reader = reader_with()
     for _ in range(4):
-        assert reader.feed(b"HTTP/1.1 200 OK" + b"x" * 32_000) is None
+        assert feed(reader, b"HTTP/1.1 200 OK" + b"x" * 32_000) is None
     with pytest.raises(HTTPException):
-        reader.feed(b"x" * 32_000)
+        feed(reader, b"x" * 32_000)
 
 
 @given(
@@ -216,3 +272,63 @@ def test_headers_are_found_by_any_case_and_keep_their_own() -> None:
     assert dict(copied.items()) == {"X-Amz-Crc32": "2745614147", "date": "tomorrow"}
     assert copied.by_lowered_name() == {"x-amz-crc32": "2745614147", "date": "tomorrow"}
     assert repr(copied) == "Headers({'X-Amz-Crc32': '2745614147', 'date': 'tomorrow'})"
+
+
+# ---- requests that nobody has looked at
+
+WRITTEN = [("X-Amz-Target", "GetItem"), ("User-Agent", "é"), ("Content-Length", "2")]
+BODY = b"{}"
+ORIGIN = Origin("http", "localhost", 80, "localhost")
+
+
+def prepared(headers: Headers, body: Any = BODY, method: str = "POST") -> Any:
+    return SimpleNamespace(headers=headers, body=body, method=method)
+
+
+def test_whoever_looks_sees_the_headers_as_botocore_makes_them() -> None:
+    headers = WrittenHeaders(WRITTEN, BODY)
+    assert dict(headers) == {"X-Amz-Target": b"GetItem", "User-Agent": "é".encode(), "Content-Length": "2"}
+    assert headers["x-amz-target"] == b"GetItem"
+    assert copy(headers) == headers.copy() == headers
+    with pytest.raises(AttributeError):
+        headers.anything  # type: ignore[attr-defined]  # noqa: B018 # pyright: ignore
+
+
+@pytest.mark.parametrize("look", [len, list, repr, lambda headers: headers["user-agent"]])
+def test_what_goes_out_is_the_same_whether_somebody_has_looked(look: Any) -> None:
+    headers = WrittenHeaders(WRITTEN, BODY)
+    expected = message_of(prepared(headers), ORIGIN)
+    assert expected is not None
+    assert expected.endswith(b"User-Agent: \xc3\xa9\r\nContent-Length: 2\r\n\r\n{}")
+    look(headers)
+    assert headers.written_for(BODY) is None
+    assert message_of(prepared(headers), ORIGIN) == expected
+
+
+def test_what_is_changed_goes_out_changed() -> None:
+    headers = WrittenHeaders(WRITTEN, BODY)
+    headers["X-More"] = "1"
+    del headers["user-agent"]
+    sent = message_of(prepared(headers), ORIGIN)
+    assert sent is not None
+    assert sent.endswith(b"X-Amz-Target: GetItem\r\nContent-Length: 2\r\nX-More: 1\r\n\r\n{}")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        prepared(WrittenHeaders(WRITTEN, BODY), b"{  }"),
+        prepared(WrittenHeaders(WRITTEN, BODY), io.BytesIO(BODY)),
+        prepared(WrittenHeaders(WRITTEN, BODY), method="PUT"),
+        prepared(Headers([("Content-Length", "3")])),
+        *[prepared(Headers([*WRITTEN, (name, "1")])) for name in ("Host", "Accept-Encoding", "Transfer-Encoding")],
+    ],
+)
+def test_what_is_not_of_the_usual_kind_is_left_to_the_client(request_: Any) -> None:
+    assert message_of(request_, ORIGIN) is None
+
+
+def test_a_written_header_cannot_hold_another() -> None:
+    headers = WrittenHeaders([("A", "1\r\nB: 2"), ("Content-Length", "2")], BODY)
+    with pytest.raises(ValueError, match="holds the end of a line"):
+        message_of(prepared(headers), ORIGIN)
