@@ -60,7 +60,8 @@ class LaneClient:
         self.use_lane(lane)
         way = lane_of(client)
         if way is not None and own:
-            way.own(OtherHandlers())
+            # the answers come from a handler of that
+            way.own(OtherHandlers(sending=True))
         # before what tests register, which is called first then
         client.meta.events.register_last("before-send", self._send_async if loop else self._send)
 

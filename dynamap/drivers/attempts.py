@@ -1,20 +1,21 @@
 """What botocore's endpoint does with a request, once: it signs it, sends it, and reads the answer.
 
-In between come the events that botocore itself emits, with the same arguments. For clients that dynamap makes, of these
-only `before-send` is emitted, unless somebody has handlers of others, as initializers of sessions may.
+In between come the events that botocore itself emits, with the same arguments. For clients that dynamap makes they are
+emitted where somebody has handlers of them, as initializers of sessions may register some.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
+from functools import lru_cache
 from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
 from dynamap.drivers.events import OtherHandlers
 from dynamap.drivers.failures import DamagedReply, OurCall, check_reply
-from dynamap.drivers.messages import Headers
+from dynamap.drivers.messages import Headers, WrittenHeaders
 from dynamap.drivers.replies import parsed_reply
 from dynamap.drivers.signing import Signer
 
@@ -27,6 +28,7 @@ _REPLACED = ("botocore.endpoint", "botocore.httpsession")
 _SIGNATURE = "dynamap_signature"
 _KNOWN_SIGNERS = {("botocore.auth", "SigV4Auth"), ("botocore.crt.auth", "CrtSigV4Auth")}
 _FIRST_NO_SUCCESS = 300
+_OF_TRANSPORTS = {"accept-encoding", "content-length", "host", "transfer-encoding"}
 
 
 class Attempt:
@@ -56,7 +58,10 @@ class _Signature:
 
 
 class Attempts:
-    """Those of one client; *pause* and *for_session* are those of its mode, *plainly* is told why one is given up."""
+    """Those of one client; *pause* and *for_session* are those of its mode, *plainly* is told why one is given up.
+
+    *checks* are our own handlers of `before-send`.
+    """
 
     transport: Any = None
     """Connections of the lane's own; without them, and for what they do not take, the client's are used."""
@@ -69,8 +74,9 @@ class Attempts:
         plainly: Callable[[str], None],
         pause: Callable[[float], Any],
         for_session: Callable[[Any], Any],
+        checks: Sequence[Callable[..., None]],
     ) -> None:
-        self._events = events
+        self._events, self._checks = events, checks
         self._plainly, self._pause, self._for_session = plainly, pause, for_session
         self._signer = Signer()
         self.endpoint: Any = None
@@ -112,7 +118,7 @@ class Attempts:
 
     @property
     def _is_unwatched(self) -> bool:
-        """Whether nobody sees what comes between `before-call` and `after-call`, but for `before-send`."""
+        """Whether nobody sees what comes between `before-call` and `after-call`, but for the sending."""
         if self.others is None or self.others.between:
             return False
         return _is_botocores((self.endpoint or self._endpoint_class).prepare_request)
@@ -138,8 +144,13 @@ class Attempts:
         if added is None:
             return None
         retries = (("amz-sdk-invocation-id", _invocation()), ("amz-sdk-request", "attempt=1"))
-        headers = Headers([(name, value.encode()) for name, value in (*given, *added, *retries)])
-        headers["Content-Length"] = str(len(body))
+        pairs = [*given, *added, *retries, ("Content-Length", str(len(body)))]
+        headers: Headers
+        if _are_usual(tuple(params["headers"])):
+            headers = WrittenHeaders(pairs, body)
+        else:
+            headers = Headers([(name, value.encode()) for name, value in pairs[:-1]])
+            headers["Content-Length"] = pairs[-1][1]
         return self._prepared_of(params["method"], url, headers, body, attempt.context, stream=False)
 
     def _briefly(self, attempt: Attempt, prepared: Any) -> Steps:
@@ -315,7 +326,12 @@ class Attempts:
 
     def _sent(self, attempt: Attempt, prepared: Any) -> Steps:
         """The answer; None, and nothing was sent, for what only botocore can send."""
-        http = _first((yield self._events.emit(f"before-send.{attempt.name}", request=prepared)))
+        http = None
+        if self.others is None or self.others.sending:
+            http = _first((yield self._events.emit(f"before-send.{attempt.name}", request=prepared)))
+        else:
+            for check in self._checks:
+                check(request=prepared)
         connections = self._own_connections
         if http is None and connections is not None:
             http = yield connections.send(prepared)
@@ -335,6 +351,14 @@ class Attempts:
 
 def _first(responses: Any) -> Any:
     return next((response for _, response in responses if response is not None), None)
+
+
+# those of one operation are the same from call to call
+@lru_cache(maxsize=64)
+def _are_usual(names: tuple[str, ...]) -> bool:
+    """Whether there is nothing to say for a transport beside the length of the body."""
+    lowered = {name.lower() for name in names}
+    return len(lowered) == len(names) and lowered.isdisjoint(_OF_TRANSPORTS)
 
 
 def _invocation() -> str:

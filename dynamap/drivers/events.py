@@ -24,17 +24,19 @@ _TRUSTED_PACKAGES = ("aiobotocore", "boto3", "botocore", "dynamap")
 class OtherHandlers:
     """Whether others handle the events *before* a request is made, or those *between* `before-call` and `after-call`.
 
-    `before-send` is not meant: it always is an event.
+    Of the latter *sending* is that of a request that is about to be sent.
     """
 
     before: bool = False
     between: bool = False
+    sending: bool = False
 
     def note(self, event_name: str) -> None:
         """Remember that somebody handles this event, or all whose names fit."""
         first = event_name.partition(".")[0]
         self.before = self.before or first in _BEFORE or "*" in first
         self.between = self.between or first in _BETWEEN or "*" in first
+        self.sending = self.sending or first == "before-send" or "*" in first
 
 
 def watched(emitter: Any) -> Any:

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary, ref
 
 from dynamap.drivers.attempts import Attempt, Attempts, Steps
 from dynamap.drivers.events import OtherHandlers
-from dynamap.drivers.failures import OurCall, our_call
+from dynamap.drivers.failures import OurCall, our_call, within_deadline
 from dynamap.drivers.requests import OPERATIONS, body_of, small_params
 from dynamap.plan import Call
 
@@ -59,7 +59,8 @@ class Lane:
 
     def __init__(self, client: Any) -> None:
         self._events = client.meta.events
-        self._attempts = Attempts(self._events, self._plainly, self._pause, self._for_session)
+        checks = (within_deadline, self.check_whole)
+        self._attempts = Attempts(self._events, self._plainly, self._pause, self._for_session, checks)
         # loaded with the client
         self._validate: Any = import_module("botocore.validate").validate_parameters
         self._closed: str | None = None
