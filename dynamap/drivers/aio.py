@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 from dynamap.backoff import time_left
 from dynamap.drivers.aio_sources import AsyncSource
 from dynamap.drivers.clients import ClientOptions
@@ -56,39 +58,46 @@ class AsyncDriver:
 
     async def run(self, plan: Plan[R]) -> R:
         """Run a plan to its end and answer its result; what it emits is dropped."""
-        results: list[R] = []
-        async for _ in self._steps(plan, results):
-            pass
-        return results[0]
-
-    def iterate(self, plan: Plan[object]) -> AsyncGenerator[Sequence[Any], None]:
-        """Run a plan and hand out what it emits; ends its spawned plans when it is closed early."""
-        return self._steps(plan, [])
-
-    async def _steps(self, plan: Plan[R], results: list[R]) -> AsyncGenerator[Sequence[Any], None]:
         tasks = _Tasks()
-        reply: Any = None
-        error: Exception | None = None
         try:
             while True:
-                try:
-                    command = plan.send(reply) if error is None else plan.throw(error)
-                except StopIteration as stop:
-                    results.append(stop.value)
-                    return
-                reply = error = None
-                try:
-                    if isinstance(command, Call):
-                        reply = await self._call(command)
-                    elif isinstance(command, Emit):
-                        yield command.items
-                    else:
-                        reply = await self._do(command, tasks)
-                except Exception as raised:  # noqa: BLE001 - the plan decides; cancellation passes through
-                    error = raised
+                step = await self._step(plan, tasks)
+                if type(step) is _Ended:
+                    result: R = step.result
+                    return result
         finally:
             await tasks.close()
             plan.close()
+
+    async def iterate(self, plan: Plan[object]) -> AsyncGenerator[Sequence[Any], None]:
+        """Run a plan and hand out what it emits; ends its spawned plans when it is closed early."""
+        tasks = _Tasks()
+        try:
+            while type(step := await self._step(plan, tasks)) is Emit:
+                yield step.items
+        finally:
+            await tasks.close()
+            plan.close()
+
+    async def _step(self, plan: Plan[Any], tasks: _Tasks) -> Emit | _Ended:
+        """Run a plan to what it emits next, or to its end."""
+        reply: Any = None
+        error: Exception | None = None
+        while True:
+            try:
+                command = plan.send(reply) if error is None else plan.throw(error)
+            except StopIteration as stop:
+                return _Ended(stop.value)
+            reply = error = None
+            try:
+                if isinstance(command, Call):
+                    reply = await self._call(command)
+                elif isinstance(command, Emit):
+                    return command
+                else:
+                    reply = await self._do(command, tasks)
+            except Exception as raised:  # noqa: BLE001 - the plan decides; cancellation passes through
+                error = raised
 
     async def _do(self, command: Sleep | Spawn | Join, tasks: _Tasks) -> Any:
         if isinstance(command, Sleep):
@@ -99,6 +108,8 @@ class AsyncDriver:
         return await tasks.join(command.tickets)
 
     async def _call(self, call: Call) -> Reply:
+        if not self._interceptors:
+            return await self._send(call)
         for interceptor in self._interceptors:
             call = interceptor.before(call) or call
         try:
@@ -157,6 +168,12 @@ async def _in_time(answer: Awaitable[R]) -> R:
     except asyncio.TimeoutError as error:
         msg = "the deadline ended before the answer came"
         raise _OverTime(msg) from error
+
+
+class _Ended(msgspec.Struct, frozen=True):
+    """A plan has come to its end."""
+
+    result: Any
 
 
 class _Tasks:
