@@ -16,6 +16,7 @@ import msgspec
 from dynamap.codec import without_json
 
 __all__ = [
+    "Body",
     "Call",
     "CallFailed",
     "Command",
@@ -34,6 +35,8 @@ R = TypeVar("R")
 
 Item: TypeAlias = "dict[str, dict[str, Any]]"
 Reply: TypeAlias = "dict[str, Any]"
+Body: TypeAlias = "bytes | bytearray"
+"""That of an answer: a long one is a bytearray, so that it is written once, and is left as it is."""
 
 
 class Call(msgspec.Struct, frozen=True, eq=False):
@@ -46,7 +49,7 @@ class Call(msgspec.Struct, frozen=True, eq=False):
 
     operation: str
     given: dict[str, Any]
-    decode: Callable[[bytes], Reply] | None = None
+    decode: Callable[[Body], Reply] | None = None
     holds_json: bool = False
 
     @property

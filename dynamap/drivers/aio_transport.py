@@ -19,7 +19,7 @@ from aiobotocore.httpsession import AIOHTTPSession
 from urllib3.exceptions import ConnectTimeoutError
 
 from dynamap.drivers.failures import NeverConnected
-from dynamap.drivers.messages import Answer, Reader
+from dynamap.drivers.messages import Answer, Reader, Received
 from dynamap.drivers.transport import (
     ROOM,
     NotSecured,
@@ -39,12 +39,8 @@ _IDLE_SECONDS = 12.0
 """As long as aiobotocore keeps a connection that is not used."""
 
 
-class Response:
+class Response(Received):
     """An answer in the form of aiobotocore's `AioAWSResponse`."""
-
-    def __init__(self, url: str, answer: Answer) -> None:
-        self.url, self.status_code, self.headers = url, answer.status, answer.headers
-        self._body = answer.body
 
     @property
     def raw(self) -> Any:
@@ -62,10 +58,10 @@ class Response:
         return self._text()
 
     async def _content(self) -> bytes:
-        return self._body
+        return bytes(self.body)
 
     async def _text(self) -> str:
-        return self._body.decode()
+        return self.body.decode()
 
 
 class Session(AIOHTTPSession):  # type: ignore[misc]  # it comes without types

@@ -15,9 +15,10 @@ from typing import Any
 
 from dynamap.drivers.events import OtherHandlers
 from dynamap.drivers.failures import DamagedReply, OurCall, check_reply
-from dynamap.drivers.messages import Headers, WrittenHeaders
+from dynamap.drivers.messages import Headers, Received, WrittenHeaders
 from dynamap.drivers.replies import parsed_reply
 from dynamap.drivers.signing import Signer
+from dynamap.plan import Body
 
 __all__ = ["Attempt", "Attempts", "Steps"]
 
@@ -157,7 +158,9 @@ class Attempts:
         http = yield from self._sent(attempt, prepared)
         if http is None:
             return None
-        response = yield from self._response(attempt, http)
+        # nobody else sees the parts of it
+        body = http.body if isinstance(http, Received) else (yield http.content)
+        response = self._response(attempt, http, body)
         succeeded = response["status_code"] < _FIRST_NO_SUCCESS
         if succeeded:
             check_reply(response["headers"], response["body"], parsed=True)
@@ -181,7 +184,7 @@ class Attempts:
         except Exception as raised:  # noqa: BLE001 - needs-retry is told, and raises it
             error = raised
         if http is not None:
-            response = yield from self._response(attempt, http)
+            response = self._response(attempt, http, (yield http.content))
             parsed = yield from self._parsed(attempt, http, response)
         yield emit(
             f"response-received.{name}",
@@ -339,13 +342,13 @@ class Attempts:
             http = yield self.endpoint.http_session.send(self._for_session(prepared))
         return http
 
-    def _response(self, attempt: Attempt, http: Any) -> Steps:
+    def _response(self, attempt: Attempt, http: Any, body: Body) -> dict[str, Any]:
         """The parts of an answer that botocore's parsers take."""
         return {
             "headers": http.headers,
             "status_code": http.status_code,
             "context": {"operation_name": attempt.model.name},
-            "body": (yield http.content),
+            "body": body,
         }
 
 

@@ -10,7 +10,7 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 from dynamap.backoff import time_left
-from dynamap.plan import CallFailed, Reached, Reply
+from dynamap.plan import Body, CallFailed, Reached, Reply
 
 __all__ = [
     "DamagedReply",
@@ -43,7 +43,7 @@ class OurCall:
         params: dict[str, Any],
         *,
         lane: bool = False,
-        decode: Callable[[bytes], Reply] | None = None,
+        decode: Callable[[Body], Reply] | None = None,
         given: Mapping[str, Any] | None = None,
     ) -> None:
         self.params, self.lane, self.decode = params, lane, decode
@@ -126,7 +126,7 @@ def within_deadline(request: Any = None, **_rest: object) -> None:
         context["read_timeout"] = left if limit is None else min(left, limit)
 
 
-def check_reply(headers: Mapping[str, Any], body: bytes, *, parsed: bool = False) -> None:
+def check_reply(headers: Mapping[str, Any], body: Body, *, parsed: bool = False) -> None:
     """Raise DamagedReply unless this is the whole body that the service sent; it is JSON if it was *parsed*.
 
     botocore takes a damaged body of a 2xx for an empty answer, and http.client takes the part of a head that came for
@@ -141,7 +141,8 @@ def check_reply(headers: Mapping[str, Any], body: bytes, *, parsed: bool = False
     if checksum is not None and _number(checksum) != zlib.crc32(body):
         msg = "the checksum x-amz-crc32 does not fit the body"
         raise DamagedReply(msg)
-    text = body.strip()
+    # a long one may be a bytearray, which is copied to be stripped
+    text = body if body.startswith(b"{") and body.endswith(b"}") else body.strip()
     # an empty body is none either: no operation answers less than {}
     whole = text.startswith(b"{") and text.endswith(b"}")
     if not whole or (checksum is None and not parsed and not _is_json(text)):
@@ -157,7 +158,7 @@ def _number(text: str) -> int | None:
         return None
 
 
-def _is_json(text: bytes) -> bool:
+def _is_json(text: Body) -> bool:
     try:
         json.loads(text)
     except ValueError:

@@ -14,7 +14,9 @@ from http.client import HTTPException, HTTPResponse, IncompleteRead
 from itertools import islice
 from typing import Any
 
-__all__ = ["Answer", "Headers", "Reader", "WrittenHeaders", "request_bytes"]
+from dynamap.plan import Body
+
+__all__ = ["Answer", "Headers", "Reader", "Received", "WrittenHeaders", "request_bytes"]
 
 _END_OF_HEAD = b"\r\n\r\n"
 _OTHER_ENDS = (b"\n\n", b"\n\r\n")
@@ -145,9 +147,16 @@ class Answer:
 
     status: int
     headers: Headers
-    body: bytes
+    body: Body
     reusable: bool
     """Whether the connection may carry another request."""
+
+
+class Received:
+    """An answer as a response of botocore's, which answers to `content` as the mode has it; its *body* is at hand."""
+
+    def __init__(self, url: str, answer: Answer) -> None:
+        self.url, self.status_code, self.headers, self.body = url, answer.status, answer.headers, answer.body
 
 
 @dataclass
@@ -170,7 +179,7 @@ class Reader:
         self._arrived: bytes | bytearray = b""
         """What came before the head was whole, or all of an answer of another form."""
         self._head: _Head | None = None
-        self._body = io.BytesIO()
+        self._body = bytearray()
         self._rest: memoryview | None = None
         """The part of the body that is still to come."""
         self._unusual = False
@@ -187,13 +196,13 @@ class Reader:
         if self._rest is None:
             return self._begun(bytes(self._room[:count]))
         self._rest = self._rest[count:]
-        return None if self._head is None or len(self._rest) else self._answer(self._head, self._body.getvalue())
+        return None if self._head is None or len(self._rest) else self._answer(self._head, self._body)
 
     def end(self) -> Answer:
         """The answer that ends with the connection. Raises `http.client.HTTPException` if there is none."""
         if self._head is not None:
             missing = 0 if self._rest is None else len(self._rest)
-            return self._answer(self._head, self._body.getvalue()[: self._head.length - missing], reusable=False)
+            return self._answer(self._head, self._body[: self._head.length - missing], reusable=False)
         answer = _read_elsewhere(bytes(self._arrived), ended=True)
         if answer is None:
             msg = "the connection ended before an answer"
@@ -219,10 +228,9 @@ class Reader:
         if len(first) >= head.length:
             # what comes behind the body answers nothing that was asked
             return self._answer(head, first[: head.length], reusable=len(first) == head.length)
-        # not copied any more: its bytes are those that `getvalue` gives
-        self._body = io.BytesIO(bytes(head.length))
-        self._body.write(first)
-        self._rest = self._body.getbuffer()[len(first) :]
+        self._body = bytearray(head.length)
+        self._body[: len(first)] = first
+        self._rest = memoryview(self._body)[len(first) :]
         return None
 
     def _begin(self) -> None:
@@ -240,7 +248,7 @@ class Reader:
             return
         self._head, self._arrived = head, self._arrived[end + len(_END_OF_HEAD) :]
 
-    def _answer(self, head: _Head, body: bytes, *, reusable: bool = True) -> Answer:
+    def _answer(self, head: _Head, body: Body, *, reusable: bool = True) -> Answer:
         stays_open = head.headers.get("connection", "keep-alive").lower() == "keep-alive"
         return Answer(head.status, head.headers, body, reusable and stays_open)
 

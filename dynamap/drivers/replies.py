@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from dynamap.drivers.messages import Headers
+from dynamap.plan import Body
 
 __all__ = ["parsed_reply"]
 
@@ -22,7 +23,7 @@ _NULL = re.compile(rb"null(?<=[:,\[\s]null)\s*[,\]}]")
 
 
 def parsed_reply(
-    model: Any, response: Mapping[str, Any], decode: Callable[[bytes], dict[str, Any]] | None
+    model: Any, response: Mapping[str, Any], decode: Callable[[Body], dict[str, Any]] | None
 ) -> tuple[dict[str, Any], bool]:
     """The answer as a dict, and whether its body was read here; *response* has the parts that botocore's parsers take.
 
@@ -46,7 +47,7 @@ def parsed_reply(
     return parsed, True
 
 
-def _quickly_parsed(body: bytes, decode: Callable[[bytes], dict[str, Any]] | None) -> dict[str, Any] | None:
+def _quickly_parsed(body: Body, decode: Callable[[Body], dict[str, Any]] | None) -> dict[str, Any] | None:
     """The answer, or None for a body whose nulls, faults or escapes botocore has rules for."""
     if decode is not None:
         with suppress(Exception):

@@ -30,7 +30,7 @@ from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util.wait import wait_for_read
 
 from dynamap.drivers.failures import NeverConnected
-from dynamap.drivers.messages import Answer, Reader, WrittenHeaders, request_bytes
+from dynamap.drivers.messages import Answer, Reader, Received, WrittenHeaders, request_bytes
 
 __all__ = [
     "ROOM",
@@ -99,18 +99,20 @@ class NotSecured(NeverConnected):
     """There was a connection, and no agreement on TLS."""
 
 
-class Response:
+class Response(Received):
     """An answer in the form of botocore's `AWSResponse`."""
 
     raw = None
 
-    def __init__(self, url: str, answer: Answer) -> None:
-        self.url, self.status_code, self.headers, self.content = url, answer.status, answer.headers, answer.body
+    @property
+    def content(self) -> bytes:
+        """The body."""
+        return bytes(self.body)
 
     @property
     def text(self) -> str:
         """The body, which is JSON."""
-        return self.content.decode()
+        return self.body.decode()
 
 
 class Transport:

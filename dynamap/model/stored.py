@@ -319,7 +319,7 @@ def _is_single(kind: Any) -> bool:
     return set(contents) <= {str, bytes, bool, msgspec.UnsetType}
 
 
-def whole_items(body: bytes, items_of: Callable[[Any], Any]) -> Callable[[int], dict[str, Wire]]:
+def whole_items(body: bytes | bytearray, items_of: Callable[[Any], Any]) -> Callable[[int], dict[str, Wire]]:
     """The items of a reply as dicts, which are made of its *body* when the first is asked for."""
     found: list[dict[str, Wire]] = []
 

@@ -24,7 +24,7 @@ from dynamap.operations.replies import joint_page_decoder
 from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import gathered
 from dynamap.operations.targets import Target
-from dynamap.plan import Item, Plan, Reply
+from dynamap.plan import Body, Item, Plan, Reply
 
 __all__ = ["JointScope", "MultiQuery"]
 
@@ -164,7 +164,7 @@ class MultiQuery(Reading[D, M], Generic[D, M, G]):
     def _check_filter(self, condition: Condition) -> None:
         check_joint_filter(self._targets, condition, self._what)
 
-    def _reply_decoder(self) -> Callable[[bytes], Reply]:
+    def _reply_decoder(self) -> Callable[[Body], Reply]:
         return joint_page_decoder(self._entities)
 
     # ---- items

@@ -21,7 +21,7 @@ from dynamap.operations.projection import Projection
 from dynamap.operations.replies import page_decoder
 from dynamap.operations.stream import Stream, gathered
 from dynamap.operations.targets import Target
-from dynamap.plan import Call, Emit, Item, Plan, Reply
+from dynamap.plan import Body, Call, Emit, Item, Plan, Reply
 
 __all__ = ["Reading"]
 
@@ -379,7 +379,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             params["ConsistentRead"] = True
         return Source(Call(operation, params, decode), self._what, self._shown(moment), bool(self._filters), binding)
 
-    def _reply_decoder(self) -> Callable[[bytes], Reply]:
+    def _reply_decoder(self) -> Callable[[Body], Reply]:
         """What makes replies of whole items straight from their bytes."""
         return page_decoder(self._scope.entity)
 

@@ -16,11 +16,11 @@ import msgspec
 from dynamap.codec.generated import item_from_json
 from dynamap.codec.generated.structs import field_of
 from dynamap.model import Entity, StoredItems, joint_struct, whole_items
-from dynamap.plan import Item, Reply
+from dynamap.plan import Body, Item, Reply
 
 __all__ = ["attributes_decoder", "batch_decoder", "item_decoder", "joint_page_decoder", "page_decoder"]
 
-Decode: TypeAlias = "Callable[[bytes], Reply]"
+Decode: TypeAlias = "Callable[[Body], Reply]"
 
 _UNSET = msgspec.UNSET
 
@@ -68,7 +68,7 @@ def joint_page_decoder(entities: tuple[Entity[Any], ...]) -> Decode:
     return partial(_read, entities[0], entities, partial(_joint_page_decoder, entities))
 
 
-def _read(entity: Entity[Any], what: object, make: Callable[[StoredItems], Decode], body: bytes) -> Reply:
+def _read(entity: Entity[Any], what: object, make: Callable[[StoredItems], Decode], body: Body) -> Reply:
     """Read with what was made once for the class, when it was first needed."""
     items = entity.stored_items
     found: Decode | None = items.decoders.get(what)
@@ -89,7 +89,7 @@ def _item_decoder(items: StoredItems, name: str = "Item") -> Decode:
     reply = msgspec.defstruct("ItemReply", [("item", kind, _UNSET)], bases=(_Consumed,), rename={"item": name})
     decode = msgspec.json.Decoder(reply).decode
 
-    def made(body: bytes) -> Reply:
+    def made(body: Body) -> Reply:
         found: Any = decode(body)
         made = _rest(found)
         if found.item is not _UNSET:
@@ -104,7 +104,7 @@ def _page_decoder(items: StoredItems) -> Decode:
     reply = msgspec.defstruct("Page", [("Items", _list_of(_struct(items)))], bases=(_Page,), kw_only=True)
     decode = msgspec.json.Decoder(reply).decode
 
-    def made(body: bytes) -> Reply:
+    def made(body: Body) -> Reply:
         found: Any = decode(body)
         _place(found.Items, whole_items(body, lambda whole: whole["Items"]))
         return _page(found, found.Items)
@@ -124,7 +124,7 @@ def _batch_decoder(table: str, items: StoredItems) -> Decode:
     )
     decode = msgspec.json.Decoder(reply).decode
 
-    def made(body: bytes) -> Reply:
+    def made(body: Body) -> Reply:
         found: Any = decode(body)
         if found.UnprocessedKeys or found.Responses.keys() - {table}:
             msg = "a reply with keys, or of other tables"
@@ -152,7 +152,7 @@ def _joint_page_decoder(entities: Sequence[Entity[Any]], _: StoredItems) -> Deco
     decode = msgspec.json.Decoder(reply).decode
     type_of = attrgetter(f"{field_of(discriminator)}.S")
 
-    def made(body: bytes) -> Reply:
+    def made(body: Body) -> Reply:
         found: Any = decode(body)
         at = whole_items(body, lambda whole: whole["Items"])
         for position, item in enumerate(found.Items):
@@ -171,7 +171,7 @@ def _sorting_decoder(discriminator: str, readers: Mapping[str, StoredItems]) -> 
     reply = msgspec.defstruct("SortedPage", [("Items", list[msgspec.Raw])], bases=(_Page,), kw_only=True)
     decode_page = msgspec.json.Decoder(reply).decode
 
-    def made(body: bytes) -> Reply:
+    def made(body: Body) -> Reply:
         found: Any = decode_page(body)
         raws = found.Items
         heads: list[Any] = list(map(decode_head, raws))

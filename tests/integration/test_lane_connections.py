@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -102,6 +103,20 @@ Opened = Callable[..., Client]
 
 
 # ---- connections
+
+
+def test_a_long_answer_is_read_whole(opened: Opened) -> None:
+    text = "x" * 100_000
+    body = json.dumps({"Item": {"text": {"S": text}}}).encode()
+    with served(lambda asked: reply(body)) as server:
+        assert opened(server.url).run()["Item"] == {"text": {"S": text}}
+
+
+def test_so_is_that_of_an_error(opened: Opened) -> None:
+    text = "x" * 100_000
+    body = json.dumps({"__type": "com.amazonaws#Odd", "message": text}).encode()
+    with served(lambda asked: reply(body, status="400 Bad Request")) as server:
+        assert failed(opened(server.url, warm=False)).message == text
 
 
 def test_a_store_that_nobody_closes_leaves_no_connection_open() -> None:
