@@ -38,7 +38,21 @@ def read_json(shape: ClassShape, body: bytes, known: dict[str, Any]) -> Any:
         raw = msgspec.json.decode(body, type=code.raw_type)
     except msgspec.DecodeError:
         return code.decode_item(item_from_json(json.loads(body)), known, IGNORE)
+    check_many(shape, raw)
     return code.decode_struct(raw, known, IGNORE)
+
+
+def check_many(shape: ClassShape, raw: Any) -> None:
+    """Where structs are read one after the other without a call each, they are what each of them is by itself."""
+    code = compiled(shape)
+    if code.raw_fields is None or not all(field.stored for field in shape.fields):
+        return
+    made: list[Any] = []
+    try:
+        code.decode_structs([raw, raw], made.append)
+    except Exception:  # noqa: BLE001 - then each is to be looked at by itself
+        return
+    assert [exact(each) for each in made] == [exact(code.decode_struct(raw, None, IGNORE))] * 2
 
 
 def check_writing(shape: ClassShape, instance: Any) -> None:

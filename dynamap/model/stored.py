@@ -235,20 +235,21 @@ class StoredItems:
 
     def read_into(self, items: Sequence[Any], made: list[Any], start: int) -> int:
         """Add the instances that items are, from a position on; answers the position of the first that is UNREAD."""
+        position = start
         rest = items[start:] if start else items
         if self._version_field is None and self._known is None and self.claims_all(rest):
-            # the same without what these items do not have
-            before, append, decode = len(made), made.append, self._compiled.decode_struct
+            # the same at once, as far as there is nothing to look at by itself
+            before = len(made)
             try:
-                for item in rest:
-                    append(decode(item))
+                self._compiled.decode_structs(rest, made.append)
             except Exception:  # noqa: BLE001 - as above
-                return start + len(made) - before
-            return len(items)
-        for position in range(start, len(items)):
-            read = self.read(items[position]) if type(items[position]) is self.struct else UNREAD
+                position = start + len(made) - before
+            else:
+                return len(items)
+        for at in range(position, len(items)):
+            read = self.read(items[at]) if type(items[at]) is self.struct else UNREAD
             if read is UNREAD:
-                return position
+                return at
             made.append(read)
         return len(items)
 

@@ -189,6 +189,7 @@ def check(kind: str, hint: Any, values: list[Any], forbid: Callable[[], None]) -
     code.json_encoder(None, KEYS, {})
     code.decode_item(items[0])
     code.decode_struct(msgspec.json.decode(bodies[0], type=raw_type))
+    many = code.decode_structs if shape.extras is None else None
     forbid()
     for instance, item, body, expected in zip(instances, items, bodies, read, strict=True):
         assert exact(code.encode_item(instance)) == exact(item)
@@ -196,6 +197,10 @@ def check(kind: str, hint: Any, values: list[Any], forbid: Callable[[], None]) -
             assert exact(written_as_json(shape, instance)) == exact(item)
         assert exact(code.decode_item(item)) == expected
         assert exact(code.decode_struct(msgspec.json.decode(body, type=raw_type))) == expected
+    if many is not None:
+        made: list[Any] = []
+        many([msgspec.json.decode(body, type=raw_type) for body in bodies], made.append)
+        assert [exact(each) for each in made] == read
 
 
 @pytest.mark.parametrize("kind", CLASSES)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Any, Protocol, TypeAlias
 
 from dynamap.codec.classes import ClassShape
 from dynamap.codec.failures import Wire
-from dynamap.codec.generated.decoders import item_decoder, struct_decoder
+from dynamap.codec.generated.decoders import item_decoder, struct_decoder, structs_decoder
 from dynamap.codec.generated.encoders import item_encoder
 from dynamap.codec.generated.json_encoders import json_encoder
 from dynamap.codec.generated.structs import Structs
@@ -23,6 +23,9 @@ _lock = RLock()
 
 
 JsonEncoder: TypeAlias = "Callable[[Any, Mapping[str, Wire]], bytes | None]"
+
+
+StructsDecoder: TypeAlias = "Callable[[Sequence[Any], Callable[[Any], None]], None]"
 
 
 class ItemEncoder(Protocol):
@@ -54,6 +57,7 @@ class CompiledClass:
         self.shape = shape
         self._structs = Structs()
         self._raw_type: Any = None
+        self._structs_decoder: StructsDecoder | None = None
         self._json_encoders: dict[tuple[object, ...], JsonEncoder] = {}
         self.encode_item = self._first_encode_item
         self.decode_item = self._first_decode_item
@@ -82,6 +86,18 @@ class CompiledClass:
 
     def _uses_structs(self) -> bool:
         return self._structs.has_struct(self.shape) and not interpreted()
+
+    @property
+    def decode_structs(self) -> StructsDecoder:
+        """Appends the instances that many structs are; raises for the first that `decode_struct` is to look at.
+
+        Of classes that have a struct, and all of whose fields are stored.
+        """
+        if self._structs_decoder is None:
+            with _lock:
+                if self._structs_decoder is None:
+                    self._structs_decoder = structs_decoder(self.shape, self._structs)
+        return self._structs_decoder
 
     def json_encoder(
         self, without: str | None, keys: Mapping[str, str], constants: Mapping[str, Wire]

@@ -24,7 +24,7 @@ from dynamap.codec.shapes import NULL, Shape
 from dynamap.codec.unwrap import unwrapped
 from dynamap.codec.wrappers import OptionalShape, Reference
 
-__all__ = ["item_decoder", "struct_decoder"]
+__all__ = ["item_decoder", "struct_decoder", "structs_decoder"]
 
 _NAMESPACE: dict[str, Any] = {
     "BOOLEANS": values.BOOLEANS,
@@ -63,6 +63,14 @@ def struct_decoder(shape: ClassShape, structs: Structs) -> Callable[..., Any]:
     return decoder.item(shape, "structs", f"{module.constant(shape, 'shape')}.decode_item({item}, known, ignore)")
 
 
+def structs_decoder(shape: ClassShape, structs: Structs) -> Callable[..., Any]:
+    """Generate `decode_items(items, append)`, which appends what many such structs are, without a call for each.
+
+    It raises anything at all for the first that is to be looked at by itself. All fields of the class must be stored.
+    """
+    return _Decoder(Module(**_NAMESPACE), structs).items(shape)
+
+
 class _Decoder:
     def __init__(self, module: Module, structs: Structs | None) -> None:
         self._module = module
@@ -88,18 +96,25 @@ class _Decoder:
             else:
                 with block.inside("if known"):
                     block.add("surprise()")
-            self._build(block, shape, top=True)
+            block.add(f"return {self._built(block, shape, top=True)}")
         with block.inside("except Exception"):
             block.add("pass")
         block.add(f"return {interpreted}")
         self._module.add(block)
         return self._module.compile(f"dynamap decoder of {shape.kind}, {what}", "decode_item")
 
+    def items(self, shape: ClassShape) -> Callable[..., Any]:
+        block = Block("def decode_items(items, append)")
+        with block.inside("for item in items"):
+            block.add(f"append({self._built(block, shape, top=True)})")
+        self._module.add(block)
+        return self._module.compile(f"dynamap decoder of {shape.kind}, many structs", "decode_items")
+
     def _nested(self, shape: ClassShape) -> str:
         """Give the function that reads the content of M."""
 
         def body(block: Block) -> None:
-            self._build(block, shape, top=False)
+            block.add(f"return {self._built(block, shape, top=False)}")
 
         return self._function(shape, "item", f"read_{shape.cls.__name__}", body)
 
@@ -116,18 +131,16 @@ class _Decoder:
 
     # ------------------------------------------------------------------------------------------------ fields
 
-    def _build(self, block: Block, shape: ClassShape, *, top: bool) -> None:
-        """Read all fields of `item`, and return the instance."""
+    def _built(self, block: Block, shape: ClassShape, *, top: bool) -> str:
+        """Read all fields of `item`; gives the expression of the instance."""
         variables = {field.name: self._field(block, shape, field, top=top) for field in shape.fields}
         cls = self._module.constant(shape.cls, "cls")
         if shape.builder is not None:
             # what is missing is the builder's to make
             self._collect(block, "found", variables)
-            block.add(f"return {self._module.constant(shape, 'shape')}.build(found)")
-            return
+            return f"{self._module.constant(shape, 'shape')}.build(found)"
         if not shape.calls_init:
-            self._restore(block, shape, variables, cls)
-            return
+            return self._restored(block, shape, variables, cls)
         arguments = constructor(shape)
         if arguments is None:
             init = [field for field in shape.fields if field.field.init]
@@ -136,8 +149,7 @@ class _Decoder:
         else:
             passed = self._all(block, arguments, variables, keep=bool(shape.set_afterwards))
         if not shape.set_afterwards:
-            block.add(f"return {cls}({passed})")
-            return
+            return f"{cls}({passed})"
         block.add(f"instance = {cls}({passed})")
         for field in shape.set_afterwards:
             variable, certain = variables[field.name]
@@ -147,7 +159,7 @@ class _Decoder:
             else:
                 with block.inside(f"if {variable} is not {MISSING}"):
                     block.add(setting)
-        block.add("return instance")
+        return "instance"
 
     def _collect(self, block: Block, name: str, variables: dict[str, tuple[str, bool]]) -> None:
         """Put into a dict what there is."""
@@ -160,7 +172,7 @@ class _Decoder:
                 with block.inside(f"if {variable} is not {MISSING}"):
                     block.add(setting)
 
-    def _restore(self, block: Block, shape: ClassShape, variables: dict[str, tuple[str, bool]], cls: str) -> None:
+    def _restored(self, block: Block, shape: ClassShape, variables: dict[str, tuple[str, bool]], cls: str) -> str:
         block.add(f"instance = new({cls})")
         for field in shape.fields:
             variable, certain = variables[field.name]
@@ -168,7 +180,7 @@ class _Decoder:
                 with block.inside(f"if {variable} is {MISSING}"):
                     block.add(f"{variable} = {self._module.constant(field.field, 'field')}.make_default(instance)")
             block.add(f"put(instance, {field.name!r}, {variable})")
-        block.add("return instance")
+        return "instance"
 
     def _all(
         self, block: Block, arguments: tuple[Argument, ...], variables: dict[str, tuple[str, bool]], *, keep: bool
