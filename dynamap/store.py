@@ -244,8 +244,8 @@ class Store(Generic[D]):
 
     def _intercepted(self, interceptor: Interceptor) -> Store[D]:
         driver: Any = self._runtime.driver
-        way = (*self._runtime.way, interceptor) if self._runtime.way else ()
-        runtime = replace(self._runtime, driver=driver.intercepted(interceptor), way=way)
+        route = (*self._runtime.route, interceptor)
+        runtime = replace(self._runtime, driver=driver.intercepted(interceptor), route=route)
         return Store(self._table, self._name, runtime)
 
     # ---- life
@@ -353,8 +353,7 @@ def connect(
     check_table(table)
     driver = SyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))
     keys = cursor_keys(cursor_key, cursor_max_age)
-    way = () if client is None else (client,)
-    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys, way))
+    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys, client))
 
 
 def connect_async(
@@ -380,8 +379,7 @@ def connect_async(
     check_table(table)
     driver = drivers.AsyncDriver(_options(client, endpoint_url, region_name), lane=_wants_lane(lane=lane))
     keys = cursor_keys(cursor_key, cursor_max_age)
-    way = () if client is None else (client,)
-    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys, way))
+    return Store(table, prefix + table.name, runtime_of(driver, clock, write_ids, on_call, keys, client))
 
 
 def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> Any:
@@ -433,15 +431,21 @@ def runtime_of(
     write_ids: Callable[[], str] | None,
     on_call: Callable[[CallInfo], object] | None,
     keys: CursorKeys | None,
-    way: tuple[object, ...] = (),
+    client: object = None,
 ) -> Runtime:
-    """What operations run with. Raises RequestError for a listener that cannot be called."""
+    """What operations run with; *client* is one that other stores may share.
+
+    Raises RequestError for a listener that cannot be called.
+    """
     listener: Any = on_call
     if listener is not None and (not callable(listener) or inspect.iscoroutinefunction(listener)):
         kind = "a function that must be awaited" if callable(listener) else type(listener).__name__
         msg = f"on_call= takes a plain function of a CallInfo, in asyncio too; got {kind}"
         raise RequestError(msg)
-    return Runtime(driver, clock or time.time, write_ids or _new_write_id, cursor_keys=keys, on_call=on_call, way=way)
+    route = (driver if client is None else client,)
+    return Runtime(
+        driver, clock or time.time, write_ids or _new_write_id, cursor_keys=keys, on_call=on_call, route=route
+    )
 
 
 def _new_write_id() -> str:

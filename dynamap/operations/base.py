@@ -92,8 +92,11 @@ class Runtime:
     lacking: set[str] = field(default_factory=set[str])
     """What the server was found not to have, see `capabilities`."""
     cursor_keys: CursorKeys | None = None
-    way: tuple[object, ...] = ()
-    """What calls go through that other stores may share: a client that was given, and what is before it."""
+    route: tuple[object, ...] = field(kw_only=True)
+    """The client, and the interceptors before it.
+
+    Stores whose routes are the same objects can be sent as one request.
+    """
 
     def observed(self, plan: Plan[R], entity: str | None = None) -> Plan[R]:
         """The plan, watched by whoever listens to this store's calls; *entity* is the class that they are about."""

@@ -1,4 +1,4 @@
-"""Which operations can be sent as one request: those whose calls go the same way, through one client."""
+"""Which operations can be sent as one request: those whose calls take the same route, to one client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["check_one_client"]
 
 def check_one_client(verb: str, position: int, own: Runtime, runtime: Runtime) -> None:
     """Raise RequestError for an argument, an operation with a runtime of its *own*, that another client would send."""
-    if own.driver is runtime.driver or _same_way(own, runtime):
+    if _same_route(own, runtime):
         return
     msg = (
         f"{verb}: argument {position} belongs to a store with another client: pass one client= to connect() of both "
@@ -19,7 +19,8 @@ def check_one_client(verb: str, position: int, own: Runtime, runtime: Runtime) -
     raise RequestError(msg)
 
 
-def _same_way(one: Runtime, other: Runtime) -> bool:
-    if not one.way or len(one.way) != len(other.way) or type(one.driver) is not type(other.driver):
+def _same_route(one: Runtime, other: Runtime) -> bool:
+    # one engine in memory serves plain stores and those of asyncio
+    if len(one.route) != len(other.route) or type(one.driver) is not type(other.driver):
         return False
-    return all(mine is its for mine, its in zip(one.way, other.way, strict=True))
+    return all(mine is its for mine, its in zip(one.route, other.route, strict=True))

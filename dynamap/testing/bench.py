@@ -281,7 +281,8 @@ class Bench:
             yield MemoryBackend(self._table, name)
             return
         backend = ServerBackend(self._table, name, self._server)
-        store = Store[Sync](self._table, name, Runtime(EngineDriver(backend.send), lambda: 0.0, lambda: ""))
+        driver = EngineDriver(backend.send)
+        store = Store[Sync](self._table, name, Runtime(driver, lambda: 0.0, lambda: "", route=(driver,)))
         store.create_table()
         try:
             yield backend
@@ -301,12 +302,14 @@ class Bench:
     def _undisturbed(self, scene: _Scene) -> Store[Sync]:
         simulation = scene.simulation
         ids = itertools.count(1)
+        driver = EngineDriver(simulation.backend.send)
         runtime = Runtime(
-            EngineDriver(simulation.backend.send),
+            driver,
             lambda: simulation.world.now,
             lambda: f"setup.{next(ids)}",
             monotonic=lambda: simulation.world.elapsed,
             elapsed=lambda: simulation.world.elapsed,
+            route=(driver,),
         )
         return Store(self._table, scene.name, runtime)
 
@@ -359,6 +362,7 @@ class Bench:
             elapsed=client.clock.elapsed,
             random=client.random,
             bucket=TokenBucket(),
+            route=(driver,),
         )
         return Store(self._table, scene.name, runtime)
 

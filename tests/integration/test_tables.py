@@ -244,7 +244,8 @@ async def created_in_time(store: Store[Any]) -> None:
 )
 def test_a_table_that_is_stuck_is_given_up_after_minutes(plan: Callable[[Runtime], Any], status: str | None) -> None:
     """All requests but looks at the table are lost, for ever; no server does that, so the plan is driven by hand."""
-    runtime = Runtime(driver=SyncDriver(ClientOptions()), clock=time.time, write_ids=lambda: "mine")
+    driver = SyncDriver(ClientOptions())
+    runtime = Runtime(driver, clock=time.time, write_ids=lambda: "mine", route=(driver,))
     steps = plan(runtime)
     sleeps: list[float] = []
     with pytest.raises(DeadlineExceeded, match="stuck"):

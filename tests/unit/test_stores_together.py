@@ -1,4 +1,4 @@
-"""Which stores can take part in one transaction: those whose calls go the same way, through one client."""
+"""Which stores can take part in one transaction: those whose calls take the same route, to one client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dynamap import RequestError, Table, connect, connect_async, entity
-from dynamap.testing import FaultPlan
+from dynamap.testing import Bench, FaultPlan
 from dynamap.testing.memory import MemoryEngine
 from dynamap.testing.memory.stores import memory_store, memory_store_async
 from tests.fakes import FakeClient
@@ -82,6 +82,44 @@ def test_no_store_goes_around_the_faults_of_another() -> None:
     check_apart(plan.over(orders), stocks)
     check_apart(orders, plan.over(stocks))
     check_apart(plan.over(orders), FaultPlan().over(stocks))
+
+
+@pytest.mark.parametrize("make", [connect, connect_async, memory_store, memory_store_async])
+def test_one_plan_of_faults_over_a_store_and_over_the_same_by_another_name(make: Any) -> None:
+    store = make(Table("both", [Order, Stock]))
+    orders, stocks, plan = store.with_name("orders"), store.with_name("stocks"), FaultPlan()
+    check_together(plan.over(orders), plan.over(stocks))
+    check_together(plan.over(orders), plan.over(orders).with_name("stocks"))
+    check_apart(plan.over(orders), stocks)
+    check_apart(plan.over(orders), plan.over(plan.over(stocks)))
+    check_apart(plan.over(orders), FaultPlan().over(stocks))
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_one_plan_of_faults_over_a_store_of_a_bench_and_over_the_same_by_another_name(kind: str) -> None:
+    bench = Bench(Table("both", [Order, Stock]))
+
+    def check(store: Any) -> None:
+        plan = FaultPlan()
+        check_together(store.with_name("orders"), store.with_name("stocks"))
+        check_together(plan.over(store.with_name("orders")), plan.over(store.with_name("stocks")))
+        check_apart(plan.over(store.with_name("orders")), store.with_name("stocks"))
+
+    async def check_async(store: Any) -> None:
+        check(store)
+
+    bench.setup(check)
+    bench.client(check if kind == "sync" else check_async)
+    bench.run()
+
+
+def test_the_clients_of_a_bench_are_apart() -> None:
+    bench, stores = Bench(Table("both", [Order, Stock])), list[Any]()
+    bench.client(stores.append, count=2)
+    bench.run()
+    check_apart(stores[0].with_name("orders"), stores[1].with_name("stocks"))
+    plan = FaultPlan()
+    check_apart(plan.over(stores[0].with_name("orders")), plan.over(stores[1].with_name("stocks")))
 
 
 def test_stores_in_one_memory() -> None:

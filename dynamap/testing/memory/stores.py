@@ -106,7 +106,7 @@ def memory_store(
     keys = cursor_keys(cursor_key, cursor_max_age)
     made = _with_table(engine, table)
     driver = EngineDriver(made.answer)
-    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys, (made,)))
+    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys, made))
 
 
 def memory_store_async(
@@ -125,7 +125,7 @@ def memory_store_async(
     keys = cursor_keys(cursor_key, cursor_max_age)
     made = _with_table(engine, table)
     driver = AsyncEngineDriver(made.answer)
-    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys, (made,)))
+    return Store(table, table.name, runtime_of(driver, clock, write_ids, on_call, keys, made))
 
 
 def _with_table(engine: MemoryEngine | None, table: Table) -> MemoryEngine:
