@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dynamap.cli.recipes import NotCopied, UnknownRecipe, copy_recipe, find_recipe, find_recipes
+from dynamap.cli.recipes import NotCopied, UnknownRecipe, copy_recipe, find_recipe, find_recipes, installed_version
 
 __all__ = ["main"]
 
@@ -36,10 +35,8 @@ def _words(error: Exception) -> str:
 
 
 def _version() -> str:
-    try:
-        return f"dynamap {version('dynamap')}"
-    except PackageNotFoundError:
-        return "dynamap, not installed: its version is not known"
+    installed = installed_version()
+    return "dynamap, not installed: its version is not known" if installed is None else f"dynamap {installed}"
 
 
 def _answer(given: argparse.Namespace) -> list[str]:

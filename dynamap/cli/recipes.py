@@ -5,12 +5,19 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["NotCopied", "Recipe", "UnknownRecipe", "copy_recipe", "find_recipe", "find_recipes"]
+__all__ = [
+    "NotCopied",
+    "Recipe",
+    "UnknownRecipe",
+    "copy_recipe",
+    "find_recipe",
+    "find_recipes",
+    "installed_version",
+]
 
 # in the wheel they lie beside this module, in a checkout at its top
 _PLACES = (Path(__file__).parent / "copyable", Path(__file__).parents[2] / "recipes")
@@ -73,13 +80,11 @@ def copy_recipe(recipe: Recipe, target: Path, *, asynchronous: bool = False) -> 
     changed is replaced by a newer one. Raises NotCopied, before anything is written, where another file stands.
     """
     _check_folder(target)
-    copies = list(_copies(recipe, target, asynchronous=asynchronous))
-    for path, origin, _ in copies:
-        _check_replaceable(path, origin, asynchronous=asynchronous)
+    copies = _copies(recipe, target, asynchronous=asynchronous)
     target.mkdir(parents=True, exist_ok=True)
-    for path, origin, text in copies:
-        path.write_text(_with_header(text, origin), encoding="utf-8", newline="\n")
-    return [path for path, _, _ in copies]
+    for path, text in copies.items():
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return list(copies)
 
 
 def _check_folder(target: Path) -> None:
@@ -89,13 +94,19 @@ def _check_folder(target: Path) -> None:
         raise NotCopied(msg)
 
 
-def _copies(recipe: Recipe, target: Path, *, asynchronous: bool) -> Iterator[tuple[Path, str, str]]:
-    """Where each file goes, what it is a copy of, and its text."""
+def _copies(recipe: Recipe, target: Path, *, asynchronous: bool) -> dict[Path, str]:
+    """Where each file goes, and its text with the header. Raises NotCopied for a file that it must not replace."""
     package = "recipes.aio" if asynchronous else "recipes"
     module, test = recipe.module(asynchronous=asynchronous), recipe.test(asynchronous=asynchronous)
-    yield target / module.name, f"{package}.{recipe.name}", module.read_text(encoding="utf-8")
-    text = test.read_text(encoding="utf-8").replace(f"{package}.{recipe.name}", f"{_package_of(target)}{recipe.name}")
-    yield target / test.name, f"{package}.tests.{test.stem}", text
+    name = f"{package}.{recipe.name}"
+    tested = test.read_text(encoding="utf-8").replace(name, f"{_package_of(target)}{recipe.name}")
+    files = (
+        (target / module.name, name, module.read_text(encoding="utf-8")),
+        (target / test.name, f"{package}.tests.{test.stem}", tested),
+    )
+    for path, origin, _ in files:
+        _check_replaceable(path, origin, asynchronous=asynchronous)
+    return {path: _with_header(text, origin) for path, origin, text in files}
 
 
 def _package_of(folder: Path) -> str:
@@ -108,9 +119,18 @@ def _package_of(folder: Path) -> str:
     return packages
 
 
+def installed_version() -> str | None:
+    """The version of dynamap, None where it is not installed but lies on the path."""
+    try:
+        return version("dynamap")
+    except PackageNotFoundError:
+        return None
+
+
 def _with_header(text: str, origin: str) -> str:
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"# Copied from dynamap {version('dynamap')}, {origin}; sha256 of what follows: {digest}\n{text}"
+    release = installed_version() or "unknown"
+    return f"# Copied from dynamap {release}, {origin}; sha256 of what follows: {digest}\n{text}"
 
 
 def _check_replaceable(path: Path, origin: str, *, asynchronous: bool) -> None:

@@ -150,16 +150,36 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"dynamap {version('dynamap')}\n"
 
 
-def test_without_an_installation_the_version_is_not_known(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a folder that was put on the path by hand."""
+
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(sys.modules["dynamap.cli.main"], "version", missing)
-    with pytest.raises(SystemExit):
+    monkeypatch.setattr(sys.modules["dynamap.cli.recipes"], "version", missing)
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_without_an_installation_the_version_is_not_known(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
         main(["--version"])
+    assert ended.value.code == 0
     assert capsys.readouterr().out == "dynamap, not installed: its version is not known\n"
+
+
+@pytest.mark.usefixtures("not_installed")
+def test_without_an_installation_recipes_are_copied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "inside"
+    copies = [target / "optimistic_locking.py", target / "test_recipe_optimistic_locking.py"]
+    for _ in ("new", "over the unchanged copy"):
+        code, out, err = run(capsys, "recipes", "copy", "optimistic_locking", str(target))
+        assert (code, out.splitlines(), err) == (0, [str(path) for path in copies], "")
+    heads = [path.read_text(encoding="utf-8").partition(";")[0] for path in copies]
+    assert heads == [
+        "# Copied from dynamap unknown, recipes.optimistic_locking",
+        "# Copied from dynamap unknown, recipes.tests.test_recipe_optimistic_locking",
+    ]
 
 
 def test_the_module_is_the_command() -> None:
