@@ -88,10 +88,10 @@ def copy_recipe(recipe: Recipe, target: Path, *, asynchronous: bool = False) -> 
 
 
 def _check_folder(target: Path) -> None:
-    there = next((place for place in (target, *target.parents) if place.exists()), None)
-    if there is not None and not there.is_dir():
-        msg = f"{there} is a file: nothing was written; choose a folder"
-        raise NotCopied(msg)
+    for place in (target, *target.parents):
+        if place.exists() and not place.is_dir():
+            msg = f"{place} is a file: nothing was written; choose a folder"
+            raise NotCopied(msg)
 
 
 def _copies(recipe: Recipe, target: Path, *, asynchronous: bool) -> dict[Path, str]:
