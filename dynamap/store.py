@@ -10,12 +10,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
-from urllib.parse import urlsplit
 
 from typing_extensions import ParamSpec
 
 from dynamap import drivers, operations
 from dynamap.drivers.clients import ClientOptions
+from dynamap.drivers.endpoints import check_endpoint
 from dynamap.drivers.interceptor import Interceptor
 from dynamap.drivers.sync import SyncDriver
 from dynamap.errors import RequestError
@@ -385,30 +385,12 @@ def connect_async(
 def _options(client: Any, endpoint_url: str | None, region_name: str | None) -> Any:
     if client is None:
         if endpoint_url is not None:
-            _check_endpoint(endpoint_url)
+            check_endpoint(endpoint_url)
         return ClientOptions(endpoint_url, region_name)
     if endpoint_url is not None or region_name is not None:
         msg = "client= brings its own endpoint and region: leave out endpoint_url= and region_name="
         raise RequestError(msg)
     return client
-
-
-def _check_endpoint(url: Any) -> None:
-    """Raise RequestError for what botocore would take for no URL, but at the first call."""
-    try:
-        parts = urlsplit(url) if isinstance(url, str) else None
-    except ValueError:
-        parts = None
-    known = parts is not None and parts.scheme in ("http", "https")
-    if known and parts is not None and parts.hostname:
-        return
-    if parts is None or known or "://" in url or len(url.split()) != 1:
-        msg = f"endpoint_url={url!r} is no URL of a server, such as 'http://localhost:8000'"
-        raise RequestError(msg)
-    scheme = "https" if ".amazonaws." in url else "http"
-    right = f"{scheme}://{url.removeprefix('//')}"
-    msg = f"endpoint_url={url!r} has no scheme: write endpoint_url={right!r}"
-    raise RequestError(msg)
 
 
 def _wants_lane(*, lane: bool | None) -> bool:

@@ -7,8 +7,12 @@ import inspect
 import os
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from botocore import utils
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from dynamap import RequestError, ServiceError, Table, connect, connect_async, entity
 from dynamap.drivers.clients import ClientOptions, is_loopback, make_client
@@ -55,7 +59,53 @@ def test_any_other_endpoint_is_not(url: str | None, monkeypatch: pytest.MonkeyPa
         ("http://", "endpoint_url='http://' is no URL of a server, such as 'http://localhost:8000'"),
         ("http://[::1", "endpoint_url='http://[::1' is no URL of a server, such as 'http://localhost:8000'"),
         ("ftp://db:21", "endpoint_url='ftp://db:21' is no URL of a server, such as 'http://localhost:8000'"),
-        (8000, "endpoint_url=8000 is no URL of a server, such as 'http://localhost:8000'"),
+        ("http://a b", "endpoint_url='http://a b' is no URL of a server, such as 'http://localhost:8000'"),
+        (
+            "http://localhost:8000\n",
+            "endpoint_url='http://localhost:8000\\n' is no URL of a server, such as 'http://localhost:8000'",
+        ),
+        ("http://-x", "endpoint_url='http://-x' is no URL of a server, such as 'http://localhost:8000'"),
+        ("http://x-.y", "endpoint_url='http://x-.y' is no URL of a server, such as 'http://localhost:8000'"),
+        (
+            "http://b\u00fccher",
+            "endpoint_url='http://b\u00fccher' is no URL of a server, such as 'http://localhost:8000'",
+        ),
+        ("http://db:port", "endpoint_url='http://db:port' is no URL of a server, such as 'http://localhost:8000'"),
+        ("http://db:99999", "endpoint_url='http://db:99999' is no URL of a server, such as 'http://localhost:8000'"),
+        ("http://::1:8000", "endpoint_url='http://::1:8000' is no URL of a server, such as 'http://localhost:8000'"),
+        ("http://[1::2::3]", "endpoint_url='http://[1::2::3]' is no URL of a server, such as 'http://localhost:8000'"),
+        (
+            "http://my_host:8000",
+            "endpoint_url='http://my_host:8000' has an underscore in its host name, which botocore does not take: give "
+            "the server another name, such as an alias in its network",
+        ),
+        (
+            "my_host:8000",
+            "endpoint_url='my_host:8000' has an underscore in its host name, which botocore does not take: give the "
+            "server another name, such as an alias in its network",
+        ),
+        (
+            "user:secret@localhost:8000",
+            "endpoint_url='localhost:8000' has no scheme: write endpoint_url='http://localhost:8000'",
+        ),
+        (
+            "//user:secret@localhost:8000",
+            "endpoint_url='//localhost:8000' has no scheme: write endpoint_url='http://localhost:8000'",
+        ),
+        (
+            "http://user:secret@my_host",
+            "endpoint_url='http://my_host' has an underscore in its host name, which botocore does not take: give the "
+            "server another name, such as an alias in its network",
+        ),
+        (
+            "ftp://user:sec//@ret@db:21",
+            "endpoint_url='ftp://db:21' is no URL of a server, such as 'http://localhost:8000'",
+        ),
+        (8000, "endpoint_url= takes the URL of a server as str, such as 'http://localhost:8000'; got int"),
+        (
+            b"http://user:secret@db",
+            "endpoint_url= takes the URL of a server as str, such as 'http://localhost:8000'; got bytes",
+        ),
     ],
 )
 @pytest.mark.parametrize("connected", [connect, connect_async], ids=["sync", "async"])
@@ -65,10 +115,48 @@ def test_an_endpoint_that_is_no_url_is_refused_at_once(connected: Any, url: obje
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("url", ["HTTP://localhost:8000/", "http://[::1]:8000", "https://db.example/path"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "HTTP://localhost:8000/",
+        "https://db.example/path",
+        "http://user:secret@db-1.example.:8000",
+        "http://127.0.0.1",
+        "http://[::1]:8000",
+        "http://[fe80::1%25my_eth0]:8000",
+    ],
+)
 @pytest.mark.parametrize("connected", [connect, connect_async], ids=["sync", "async"])
-def test_an_endpoint_is_taken_with_either_scheme(connected: Any, url: str) -> None:
-    assert connected(Table("pages", [Page]), endpoint_url=url)
+def test_a_client_is_made_for_the_endpoint_as_it_was_given(connected: Any, url: str) -> None:
+    taken: Any = connected(Table("pages", [Page]), endpoint_url=url)._runtime.driver
+    assert taken._source._options.endpoint_url == url
+
+
+NAMES = st.text("aZ0-._\u00fc ", max_size=70) | st.lists(st.from_regex(r"[a-z]{62,64}", fullmatch=True)).map(".".join)
+ADDRESSES = st.text("aF1::%.", max_size=12) | st.from_regex(r"([0-9a-f]{1,5}::?){1,8}(%(25)?[a-z!/0-9._%]{1,3})?")
+HOSTS = NAMES | st.one_of(ADDRESSES, st.ip_addresses().map(str)).map("[{}]".format)
+
+
+@given(HOSTS)
+@example("a" * 63)
+@example("a" * 64)
+@example(".".join(["a" * 62] * 4))
+@example(".".join(["a" * 63] * 4))
+@example("[fe80::1%25eth0]")
+def test_what_botocore_refuses_at_the_first_call_is_refused_at_once(host: str) -> None:
+    url = f"http://{host}/"
+    try:
+        expected = bool(utils.is_valid_endpoint_url(url)) or utils.is_valid_ipv6_endpoint_url(url)
+        _ = urlsplit(url).port
+    except (IndexError, ValueError):
+        expected = False
+    try:
+        connect(Table("pages", [Page]), endpoint_url=url)
+    except RequestError:
+        taken = False
+    else:
+        taken = True
+    assert taken is expected
 
 
 @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"])
