@@ -29,6 +29,7 @@ __all__ = [
     "Sleep",
     "Spawn",
     "Ticket",
+    "tables_of",
 ]
 
 R = TypeVar("R")
@@ -71,6 +72,16 @@ class Call(msgspec.Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         return f"Call(operation={self.operation!r}, params={self.params!r})"
+
+
+def tables_of(call: Call) -> tuple[str, ...]:
+    """The tables that a request names, each once, in their order; a statement's are not known."""
+    params = call.given
+    if "TableName" in params:
+        return (params["TableName"],)
+    # a batch names its tables as keys, a transaction in each of its actions
+    actions = (action for item in params.get("TransactItems", ()) for action in item.values())
+    return tuple(dict.fromkeys((*params.get("RequestItems", ()), *(action["TableName"] for action in actions))))
 
 
 class Sleep(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from dynamap.plan import Call, CallFailed, Plan, Reached, Reply, Sleep, Spawn
+from dynamap.plan import Call, CallFailed, Plan, Reached, Reply, Sleep, Spawn, tables_of
 
-__all__ = ["CallInfo", "Capacity", "Counting", "Observing", "observed", "tables_of"]
+__all__ = ["CallInfo", "Capacity", "Counting", "Observing", "observed"]
 
 R = TypeVar("R")
 
@@ -329,7 +329,7 @@ class _Calls:
             units=units,
             attempts=self._attempts,
             latency=timedelta(seconds=self._ended - self._started),
-            tables=tuple(dict.fromkeys(tables_of(call))),
+            tables=tables_of(call),
             error=None if failed is None else failed.code,
             reasons=() if failed is None else tuple(str(reason.get("Code")) for reason in failed.reasons),
         )
@@ -343,17 +343,5 @@ def _consumed(reply: Reply, call: Call) -> list[Mapping[str, Any]]:
     consumed: Any = reply.get("ConsumedCapacity") or []
     listed: list[Mapping[str, Any]] = [consumed] if isinstance(consumed, dict) else consumed
     # some servers leave out the table where there is only one
-    named = dict.fromkeys(tables_of(call))
-    return [{"TableName": next(iter(named)), **each} if len(named) == 1 else each for each in listed]
-
-
-def tables_of(call: Call) -> Iterator[str]:
-    """The tables that a request names, each as often as it does; a statement's are not known."""
-    params = call.given
-    if "TableName" in params:
-        yield params["TableName"]
-    # a batch names its tables as keys, a transaction in each of its actions
-    yield from params.get("RequestItems", {})
-    for item in params.get("TransactItems", ()):
-        for action in item.values():
-            yield action["TableName"]
+    named = tables_of(call)
+    return [{"TableName": named[0], **each} if len(named) == 1 else each for each in listed]

@@ -17,9 +17,8 @@ from dynamap.errors import (
     TransactionConflict,
 )
 from dynamap.operations.base import Runtime
-from dynamap.operations.observing import tables_of
 from dynamap.outcomes import Verdict, judge, only_contention
-from dynamap.plan import Call, CallFailed, Item, Plan, Reply, Sleep
+from dynamap.plan import Call, CallFailed, Item, Plan, Reply, Sleep, tables_of
 
 __all__ = ["Answer", "Repeat", "others_quicker", "pause", "read", "read_item", "transact", "write"]
 
@@ -190,11 +189,16 @@ def _bounded(runtime: Runtime, seconds: float) -> Sleep:
 
 def _missing_table(call: Call) -> str:
     """What may be wrong where the service does not know the table: it names none itself."""
-    names = list(dict.fromkeys(tables_of(call)))
-    table = f"table {names[0]!r}" if len(names) == 1 else f"one of the tables {', '.join(map(repr, names))}"
+    names = tables_of(call)
+    if not names:
+        table = "the table"
+    elif len(names) == 1:
+        table = f"table {names[0]!r}"
+    else:
+        table = f"one of the tables {', '.join(map(repr, names))}"
     return (
-        f"{table if names else 'the table'} is not there, or not ACTIVE yet: create it with store.create_table(), or "
-        f"correct its name (that of the Table, prefix=, with_name()), the region or the endpoint"
+        f"{table} is not there, or not ACTIVE yet: create it with store.create_table(), or correct its name (that of "
+        f"the Table, prefix=, with_name()), the region or the endpoint"
     )
 
 
