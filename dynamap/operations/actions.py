@@ -12,7 +12,7 @@ from dynamap.errors import LimitExceeded, RequestError
 from dynamap.markers import Write
 from dynamap.model import Entity
 from dynamap.operations.base import Runtime
-from dynamap.operations.one_client import check_one_client
+from dynamap.operations.one_client import check_one_client, unpacking_remedy
 from dynamap.operations.replication import check_transactions_hold
 from dynamap.operations.settling import Terms
 from dynamap.plan import Call, Item
@@ -87,8 +87,7 @@ def checked_write(position: int, operation: object, runtime: Runtime) -> Any:
     if not isinstance(operation, Write) or not hasattr(made, "_action"):
         msg = (
             f"transact() takes puts, updates, upserts, deletes and checks, without returning() and returning_old(); "
-            f"argument {position} is {type(made).__name__}"
-            f"{': write transact(*operations)' if isinstance(made, (list, tuple)) else ''}"
+            f"argument {position} is {type(made).__name__}{unpacking_remedy('transact', made)}"
         )
         raise RequestError(msg)
     check_one_client("transact()", position, made._runtime, runtime)  # noqa: SLF001

@@ -1,11 +1,14 @@
-"""Which operations can be sent as one request: those whose calls take the same route, to one client."""
+"""What can be sent as one request: operations whose calls take the same route, to one client."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, ValuesView
+from collections.abc import Set as AbstractSet
 
 from dynamap.errors import RequestError
 from dynamap.operations.base import Runtime
 
-__all__ = ["check_one_client"]
+__all__ = ["check_one_client", "unpacking_remedy"]
 
 
 def check_one_client(verb: str, position: int, own: Runtime, runtime: Runtime) -> None:
@@ -17,6 +20,11 @@ def check_one_client(verb: str, position: int, own: Runtime, runtime: Runtime) -
         f"stores, or, where they have the same Table, make one of the other with store.with_name()"
     )
     raise RequestError(msg)
+
+
+def unpacking_remedy(method: str, given: object) -> str:
+    """What to add to a message about what was *given* to this method of a store: several operations in one argument."""
+    return f": write {method}(*...)" if isinstance(given, (list, tuple, AbstractSet, ValuesView, Iterator)) else ""
 
 
 def _same_route(one: Runtime, other: Runtime) -> bool:

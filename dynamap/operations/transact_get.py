@@ -11,7 +11,7 @@ from dynamap.operations.actions import MOST_ACTIONS
 from dynamap.operations.base import Moment, Operation, Runtime
 from dynamap.operations.capabilities import Capability, needing
 from dynamap.operations.get import Get
-from dynamap.operations.one_client import check_one_client
+from dynamap.operations.one_client import check_one_client, unpacking_remedy
 from dynamap.operations.replication import check_transactions_hold
 from dynamap.operations.sending import read
 from dynamap.outcomes import Verdict, judge, only_contention, reason_of
@@ -103,8 +103,7 @@ class TransactGet(Operation[D, R_co]):
 def _checked_get(position: int, operation: object, runtime: Runtime) -> Get[Any, Any, Any]:
     made: Any = operation
     if not isinstance(made, Get):
-        remedy = ": write transact_get(*gets)" if isinstance(operation, (list, tuple)) else ""
-        got = f"argument {position} is {type(made).__name__}{remedy}"
+        got = f"argument {position} is {type(made).__name__}{unpacking_remedy('transact_get', made)}"
         msg = f"transact_get() takes gets, such as accounts.get(...); {got}"
         raise RequestError(msg)
     get: Get[Any, Any, Any] = operation  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]

@@ -166,7 +166,7 @@ CASES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
         RequestError,
         (
             "transact() takes puts, updates, upserts, deletes and checks, without returning() and "
-            "returning_old(); argument 1 is list: write transact(*operations)"
+            "returning_old(); argument 1 is list: write transact(*...)"
         ),
     ),
     "a tuple of writes": (
@@ -174,7 +174,15 @@ CASES: dict[str, tuple[Callable[[], object], type[DynamapError], str]] = {
         RequestError,
         (
             "transact() takes puts, updates, upserts, deletes and checks, without returning() and "
-            "returning_old(); argument 1 is tuple: write transact(*operations)"
+            "returning_old(); argument 1 is tuple: write transact(*...)"
+        ),
+    ),
+    "a generator of writes": (
+        lambda: store.transact(each for each in [put]),
+        RequestError,
+        (
+            "transact() takes puts, updates, upserts, deletes and checks, without returning() and "
+            "returning_old(); argument 1 is generator: write transact(*...)"
         ),
     ),
     "of another client": (

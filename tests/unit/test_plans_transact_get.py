@@ -118,6 +118,39 @@ def refused(made: Any, error: type[Exception]) -> str:
     return str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("several", "got"),
+    [
+        (list, "list"),
+        (tuple, "tuple"),
+        (set, "set"),
+        (frozenset, "frozenset"),
+        (iter, "list_iterator"),
+        (lambda each: (one for one in each), "generator"),
+        (lambda each: map(id, each), "map"),
+        (lambda each: dict(enumerate(each)).values(), "dict_values"),
+    ],
+)
+def test_several_in_one_argument_are_to_be_unpacked(several: Any, got: str) -> None:
+    store: Any = store_of(Notes)
+    notes = store.of(Note)
+    reads = refused(lambda: store.transact_get(several([notes.get(id="a")])), RequestError)
+    words = "transact_get() takes gets, such as accounts.get(...)"
+    assert reads == f"{words}; argument 1 is {got}: write transact_get(*...)"
+    writes = refused(lambda: store.transact(several([notes.put(Note("a"))])), RequestError)
+    assert writes.endswith(f"; argument 1 is {got}: write transact(*...)")
+
+
+@pytest.mark.parametrize("given", ["text", 1, None, Note("a"), {"id": "a"}])
+def test_what_is_not_several_is_only_named(given: object) -> None:
+    store: Any = store_of(Notes)
+    got = type(given).__name__
+    assert refused(lambda: store.transact_get(given), RequestError) == (
+        f"transact_get() takes gets, such as accounts.get(...); argument 1 is {got}"
+    )
+    assert refused(lambda: store.transact(given), RequestError).endswith(f"; argument 1 is {got}")
+
+
 def test_what_cannot_be_read_together_is_refused() -> None:
     store: Any = store_of(Notes)
     notes = store.of(Note)
@@ -129,7 +162,7 @@ def test_what_cannot_be_read_together_is_refused() -> None:
         "transact_get() takes gets, such as accounts.get(...); argument 2 is Put"
     )
     assert refused(lambda: store.transact_get([notes.get(id="a")]), RequestError) == (
-        "transact_get() takes gets, such as accounts.get(...); argument 1 is list: write transact_get(*gets)"
+        "transact_get() takes gets, such as accounts.get(...); argument 1 is list: write transact_get(*...)"
     )
     stranger: Any = store_of(Notes)
     assert refused(lambda: store.transact_get(stranger.of(Note).get(id="a")), RequestError) == (
