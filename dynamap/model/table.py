@@ -68,7 +68,7 @@ class Table:
         replicated: bool | Literal["strongly"] = False,
     ) -> None:
         self.name = name
-        self.entities = _classes(name, entities)
+        self.entities = _checked_classes(name, entities)
         if version_start is not None and version_start < 1:
             msg = f"Table {name!r}: version_start must be at least 1, because 0 means a new item"
             raise ModelError(msg)
@@ -296,8 +296,8 @@ class Table:
                 )
 
 
-def _classes(name: Any, entities: Any) -> tuple[type[Any], ...]:
-    """The classes that a table is given. Raises ModelError for what is no list of them."""
+def _checked_classes(name: Any, entities: Any) -> tuple[type[Any], ...]:
+    """The classes that a table is given. Raises ModelError for no name, or no list of classes."""
     if not isinstance(name, str):
         got = type(name).__name__
         msg = f"a Table has a name and then a list of classes, such as Table('books', [Book]); got {got} for the name"
@@ -306,7 +306,8 @@ def _classes(name: Any, entities: Any) -> tuple[type[Any], ...]:
     if isinstance(entities, type) or get_origin(entities) is not None:
         msg = f"{where}: write Table({name!r}, [{_name(entities)}])"
         raise ModelError(msg)
-    if isinstance(entities, str) or not hasattr(entities, "__iter__"):
+    # messages name the classes in the order in which they are given, and a set has none
+    if isinstance(entities, (str, set, frozenset, dict)) or not hasattr(entities, "__iter__"):
         msg = f"{where}, such as [Book]; got {type(entities).__name__}"
         raise ModelError(msg)
     return tuple(entities)

@@ -110,6 +110,18 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: Table("table", anything("A")),
         "Table 'table' takes its classes in a list, such as [Book]; got str",
     ),
+    "a set of classes": (
+        lambda: Table("table", anything({A})),
+        "Table 'table' takes its classes in a list, such as [Book]; got set",
+    ),
+    "a frozen set of classes": (
+        lambda: Table("table", anything(frozenset([A]))),
+        "Table 'table' takes its classes in a list, such as [Book]; got frozenset",
+    ),
+    "a dict of classes": (
+        lambda: Table("table", anything({A: 1})),
+        "Table 'table' takes its classes in a list, such as [Book]; got dict",
+    ),
     "classes in the place of the name": (
         lambda: Table(anything([A]), anything("table")),
         "a Table has a name and then a list of classes, such as Table('books', [Book]); got list for the name",
