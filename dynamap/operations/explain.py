@@ -95,7 +95,7 @@ def _reads(call: Call) -> str:
     params = call.params
     if "Limit" in params:
         filtered = ", before the filter" if "FilterExpression" in params else ""
-        parts = [f"{params['Limit']:,} item{'s' * (params['Limit'] > 1)} at most in this request{filtered}"]
+        parts = [f"{_counted(params['Limit'], 'item')} at most in this request{filtered}"]
     else:
         parts = ["up to 1 MB in this request"]
     if params.get("ScanIndexForward") is False:
@@ -108,6 +108,10 @@ def _reads(call: Call) -> str:
     if params.get("Select") == "COUNT":
         parts.append("counted only")
     return ", ".join(parts)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _restored(text: str, params: Mapping[str, Any]) -> str:
@@ -156,7 +160,7 @@ def _capacity(call: Call) -> str:
     if call.operation == "PutItem":
         size = item_size(params["Item"])
         units = math.ceil(size / _KB)
-        return f"{units} write unit{'s' * (units > 1)} for these {size:,} bytes; more if a larger item is replaced"
+        return f"{_counted(units, 'write unit')} for these {size:,} bytes; more if a larger item is replaced"
     if call.operation == "ConditionCheck":
         return "1 write unit for each KB of the item; twice that, as for everything in a transaction"
     return "1 write unit for each KB of the item, before or after, whichever is larger"
