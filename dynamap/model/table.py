@@ -306,8 +306,9 @@ def _checked_classes(name: Any, entities: Any) -> tuple[type[Any], ...]:
     if isinstance(entities, type) or get_origin(entities) is not None:
         msg = f"{where}: write Table({name!r}, [{_name(entities)}])"
         raise ModelError(msg)
+    given: object = entities
     # messages name the classes in the order in which they are given, and a set has none
-    if isinstance(entities, (str, set, frozenset, dict)) or not hasattr(entities, "__iter__"):
+    if isinstance(given, (str, set, frozenset, dict)) or not hasattr(given, "__iter__"):
         msg = f"{where}, such as [Book]; got {type(entities).__name__}"
         raise ModelError(msg)
     return tuple(entities)
