@@ -13,10 +13,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from dynamap.codec import without_json
+from dynamap.codec import Body, without_json
 
 __all__ = [
-    "Body",
     "Call",
     "CallFailed",
     "Command",
@@ -36,8 +35,6 @@ R = TypeVar("R")
 
 Item: TypeAlias = "dict[str, dict[str, Any]]"
 Reply: TypeAlias = "dict[str, Any]"
-Body: TypeAlias = "bytes | bytearray"
-"""That of an answer: a long one is a bytearray, so that it is written once, and is left as it is."""
 
 
 class Call(msgspec.Struct, frozen=True, eq=False):

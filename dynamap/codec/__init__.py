@@ -9,7 +9,7 @@ from dynamap.codec.context import Context
 from dynamap.codec.failures import DecodeFailure, Wire
 from dynamap.codec.fields import ClassField, class_fields, declares_fields, field_names, has_fields, init_names
 from dynamap.codec.inspection import class_shape, shape_of
-from dynamap.codec.json_items import JsonItem, to_json, without_json
+from dynamap.codec.json_items import Body, JsonItem, to_json, without_json
 from dynamap.codec.paths import Path, format_path
 from dynamap.codec.pydantic_classes import annotated_type, generic_model, is_pydantic, is_pydantic_model
 from dynamap.codec.scalars import Binary, Boolean, Float, Integer, Number, Text, Uuid
@@ -26,6 +26,7 @@ __all__ = [
     "AnyShape",
     "Attribute",
     "Binary",
+    "Body",
     "Boolean",
     "ClassField",
     "ClassShape",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
 from dynamap.codec.failures import Wire
 
-__all__ = ["JsonItem", "to_json", "without_json"]
+__all__ = ["Body", "JsonItem", "to_json", "without_json"]
+
+Body: TypeAlias = "bytes | bytearray"
+"""The body of an answer; a long one is the bytearray that it was received into, and nobody changes it."""
 
 
 class JsonItem(Mapping[str, Wire]):

@@ -47,8 +47,7 @@ def wire_size(wire: Mapping[str, Any]) -> int:
 
 def exceeds(item: Mapping[str, Mapping[str, Any]], most: int) -> bool:
     """Whether an item has more bytes than *most*; a small one is not measured exactly."""
-    at_most = len(item.json) if type(item) is JsonItem else size_at_most(item)
-    return at_most > most and item_size(item) > most
+    return size_at_most(item) > most and item_size(item) > most
 
 
 def size_at_most(item: Mapping[str, Mapping[str, Any]]) -> int:

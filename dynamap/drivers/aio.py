@@ -60,11 +60,10 @@ class AsyncDriver:
         """Run a plan to its end and answer its result; what it emits is dropped."""
         tasks = _Tasks()
         try:
-            while True:
-                step = await self._step(plan, tasks)
-                if type(step) is _Ended:
-                    result: R = step.result
-                    return result
+            while isinstance(step := await self._step(plan, tasks), Emit):
+                continue
+            result: R = step.result
+            return result
         finally:
             await tasks.close()
             plan.close()
@@ -73,7 +72,7 @@ class AsyncDriver:
         """Run a plan and hand out what it emits; ends its spawned plans when it is closed early."""
         tasks = _Tasks()
         try:
-            while type(step := await self._step(plan, tasks)) is Emit:
+            while isinstance(step := await self._step(plan, tasks), Emit):
                 yield step.items
         finally:
             await tasks.close()
@@ -108,8 +107,6 @@ class AsyncDriver:
         return await tasks.join(command.tickets)
 
     async def _call(self, call: Call) -> Reply:
-        if not self._interceptors:
-            return await self._send(call)
         for interceptor in self._interceptors:
             call = interceptor.before(call) or call
         try:

@@ -19,15 +19,15 @@ from aiobotocore.httpsession import AIOHTTPSession
 from urllib3.exceptions import ConnectTimeoutError
 
 from dynamap.drivers.failures import NeverConnected
-from dynamap.drivers.messages import Answer, Reader, Received
+from dynamap.drivers.messages import Answer, ClientResponse, Reader
 from dynamap.drivers.transport import (
     ROOM,
     NotSecured,
     Origin,
     Settings,
-    arrivals,
     message_of,
     origin_of,
+    readable_check,
     time_to_read,
     translated,
 )
@@ -39,7 +39,7 @@ _IDLE_SECONDS = 12.0
 """As long as aiobotocore keeps a connection that is not used."""
 
 
-class Response(Received):
+class Response(ClientResponse):
     """An answer in the form of aiobotocore's `AioAWSResponse`."""
 
     @property
@@ -200,7 +200,7 @@ class _Wire(asyncio.BufferedProtocol):
         self._answer: asyncio.Future[Answer] | None = None
         self._room = memoryview(bytearray(ROOM))
         self._reader = Reader(self._room)
-        self._has_arrived: Callable[[], bool] | None = None
+        self._is_readable: Callable[[], bool] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._patience = self._last_heard = 0.0
         self._unsent = 0
@@ -228,7 +228,7 @@ class _Wire(asyncio.BufferedProtocol):
         if self._lost or self.transport.is_closing() or self.loop.time() - self.idle_since > _IDLE_SECONDS:
             return False
         # the loop may not have looked since
-        return self._has_arrived is None or not self._has_arrived()
+        return self._is_readable is None or not self._is_readable()
 
     def close(self) -> None:
         self._unwatch()
@@ -252,7 +252,7 @@ class _Wire(asyncio.BufferedProtocol):
         self.transport = transport
         # not every loop has one
         plain: socket.socket | None = transport.get_extra_info("socket")
-        self._has_arrived = None if plain is None else arrivals(plain)
+        self._is_readable = None if plain is None else readable_check(plain)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         del sizehint

@@ -1,7 +1,8 @@
 """What botocore's endpoint does with a request, once: it signs it, sends it, and reads the answer.
 
-In between come the events that botocore itself emits, with the same arguments. For clients that dynamap makes they are
-emitted where somebody has handlers of them, as initializers of sessions may register some.
+In between come the events that botocore itself emits, with the same arguments. For clients that dynamap makes,
+`before-send` is emitted where somebody handles it, and all others where somebody handles one of them, as initializers
+of sessions may.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from importlib import import_module
 from types import FunctionType, MethodType
 from typing import Any
 
+from dynamap.codec import Body
 from dynamap.drivers.events import OtherHandlers
 from dynamap.drivers.failures import DamagedReply, OurCall, check_reply
-from dynamap.drivers.messages import Headers, Received, WrittenHeaders
+from dynamap.drivers.messages import ClientResponse, Headers, RequestHeaders
 from dynamap.drivers.replies import parsed_reply
 from dynamap.drivers.signing import Signer
-from dynamap.plan import Body
 
 __all__ = ["Attempt", "Attempts", "Steps"]
 
@@ -29,7 +30,10 @@ _REPLACED = ("botocore.endpoint", "botocore.httpsession")
 _SIGNATURE = "dynamap_signature"
 _KNOWN_SIGNERS = {("botocore.auth", "SigV4Auth"), ("botocore.crt.auth", "CrtSigV4Auth")}
 _FIRST_NO_SUCCESS = 300
-_OF_TRANSPORTS = {"accept-encoding", "content-length", "host", "transfer-encoding"}
+_MADE_HERE = {
+    *("accept-encoding", "amz-sdk-invocation-id", "amz-sdk-request", "authorization", "content-length", "host"),
+    *("transfer-encoding", "x-amz-date", "x-amz-security-token"),
+}
 
 
 class Attempt:
@@ -135,7 +139,7 @@ class Attempts:
     def _prepared_at_once(self, attempt: Attempt, signature: _Signature) -> Any:
         """The request as it is after the events of its creation; None of an unusual one."""
         params = attempt.params
-        if params.get("query_string") or params["headers"].get("Authorization"):
+        if params.get("query_string") or not _are_usual(tuple(params["headers"])):
             return None
         url, body = params["url"], params["body"]
         given = list(params["headers"].items())
@@ -145,21 +149,17 @@ class Attempts:
         if added is None:
             return None
         retries = (("amz-sdk-invocation-id", _invocation()), ("amz-sdk-request", "attempt=1"))
-        pairs = [*given, *added, *retries, ("Content-Length", str(len(body)))]
-        headers: Headers
-        if _are_usual(tuple(params["headers"])):
-            headers = WrittenHeaders(pairs, body)
-        else:
-            headers = Headers([(name, value.encode()) for name, value in pairs[:-1]])
-            headers["Content-Length"] = pairs[-1][1]
+        # as botocore makes them: bytes, but for the length
+        pairs = [(name, value.encode()) for name, value in (*given, *added, *retries)]
+        headers = RequestHeaders([*pairs, ("Content-Length", str(len(body)))], body)
         return self._prepared_of(params["method"], url, headers, body, attempt.context, stream=False)
 
     def _briefly(self, attempt: Attempt, prepared: Any) -> Steps:
         http = yield from self._sent(attempt, prepared)
         if http is None:
             return None
-        # nobody else sees the parts of it
-        body = http.body if isinstance(http, Received) else (yield http.content)
+        # handlers of before-parse expect bytes; here are none, so that a bytearray need not be copied
+        body = http.body if isinstance(http, ClientResponse) else (yield http.content)
         response = self._response(attempt, http, body)
         succeeded = response["status_code"] < _FIRST_NO_SUCCESS
         if succeeded:
@@ -359,9 +359,9 @@ def _first(responses: Any) -> Any:
 # those of one operation are the same from call to call
 @lru_cache(maxsize=64)
 def _are_usual(names: tuple[str, ...]) -> bool:
-    """Whether there is nothing to say for a transport beside the length of the body."""
+    """Whether none of these headers is twice there, or one that is made here."""
     lowered = {name.lower() for name in names}
-    return len(lowered) == len(names) and lowered.isdisjoint(_OF_TRANSPORTS)
+    return len(lowered) == len(names) and lowered.isdisjoint(_MADE_HERE)
 
 
 def _invocation() -> str:

@@ -22,10 +22,7 @@ _TRUSTED_PACKAGES = ("aiobotocore", "boto3", "botocore", "dynamap")
 
 @dataclass
 class OtherHandlers:
-    """Whether others handle the events *before* a request is made, or those *between* `before-call` and `after-call`.
-
-    Of the latter *sending* is that of a request that is about to be sent.
-    """
+    """What others handle: events *before* a request is made, its *sending*, others *between* that and its answer."""
 
     before: bool = False
     between: bool = False

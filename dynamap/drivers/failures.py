@@ -10,7 +10,8 @@ from contextvars import ContextVar, Token
 from typing import Any
 
 from dynamap.backoff import time_left
-from dynamap.plan import Body, CallFailed, Reached, Reply
+from dynamap.codec import Body
+from dynamap.plan import CallFailed, Reached, Reply
 
 __all__ = [
     "DamagedReply",
@@ -141,11 +142,12 @@ def check_reply(headers: Mapping[str, Any], body: Body, *, parsed: bool = False)
     if checksum is not None and _number(checksum) != zlib.crc32(body):
         msg = "the checksum x-amz-crc32 does not fit the body"
         raise DamagedReply(msg)
-    # a long one may be a bytearray, which is copied to be stripped
-    text = body if body.startswith(b"{") and body.endswith(b"}") else body.strip()
+    if not (body.startswith(b"{") and body.endswith(b"}")):
+        # not always: a bytearray is copied
+        body = body.strip()
     # an empty body is none either: no operation answers less than {}
-    whole = text.startswith(b"{") and text.endswith(b"}")
-    if not whole or (checksum is None and not parsed and not _is_json(text)):
+    whole = body.startswith(b"{") and body.endswith(b"}")
+    if not whole or (checksum is None and not parsed and not _is_json(body)):
         msg = "the body is not a JSON object"
         raise DamagedReply(msg)
 

@@ -59,6 +59,7 @@ class Lane:
 
     def __init__(self, client: Any) -> None:
         self._events = client.meta.events
+        # both are handlers of before-send as well, for what botocore sends: see register() and clients
         checks = (within_deadline, self.check_whole)
         self._attempts = Attempts(self._events, self._plainly, self._pause, self._for_session, checks)
         # loaded with the client

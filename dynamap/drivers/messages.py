@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from http.client import HTTPException, HTTPResponse, IncompleteRead
-from itertools import islice
 from typing import Any
 
-from dynamap.plan import Body
+from dynamap.codec import Body
 
-__all__ = ["Answer", "Headers", "Reader", "Received", "WrittenHeaders", "request_bytes"]
+__all__ = ["Answer", "ClientResponse", "Headers", "Reader", "RequestHeaders", "request_bytes"]
 
 _END_OF_HEAD = b"\r\n\r\n"
 _OTHER_ENDS = (b"\n\n", b"\n\r\n")
+_ENDS = (_END_OF_HEAD, *_OTHER_ENDS)
+_CHUNKED = re.compile(rb"\n *transfer-encoding *: *chunked", re.IGNORECASE)
 _ANNOUNCEMENT = b"HTTP/1.1 100"
 # https://www.rfc-editor.org/rfc/rfc9112#name-field-syntax
 _STATUS_LINE = re.compile(r"HTTP/1\.1 ([0-9]{3})(?: [^\r\n\0]*)?", re.ASCII)
@@ -29,7 +30,7 @@ _FIRST_FINAL = 200
 _BODILESS = (204, 304)
 # what can no more be a head
 _LONGEST_HEAD = 1 << 17
-# room for it is made before it comes; no answer of the service has more than a quarter of it
+# room for it is made before it comes; what is longer is read by http.client
 _LONGEST_BODY = 1 << 26
 
 
@@ -98,34 +99,21 @@ class Headers(MutableMapping[str, Any]):
         return self._by_lowered_name().copy()
 
 
-class WrittenHeaders(Headers):
-    """The headers of a request of the usual kind with this *body*, as they were *written*, as long as nobody looks.
+class RequestHeaders(Headers):
+    """The headers of a request of the usual kind with this *body*."""
 
-    Whoever looks sees what botocore makes of them: bytes, but for the length.
-    """
+    __slots__ = ("_body",)
 
-    __slots__ = ("_body", "_written")
-
-    def __init__(self, written: list[tuple[str, str]], body: bytes) -> None:
-        self._written: list[tuple[str, str]] | None = written
+    def __init__(self, given: Iterable[tuple[str, Any]], body: bytes) -> None:
+        super().__init__(given)
         self._body = body
 
-    def written_for(self, body: object) -> list[tuple[str, str]] | None:
-        """The pairs as they were written, if they still are those of a request with this body."""
-        return self._written if body is self._body else None
-
-    def __getattr__(self, name: str) -> Any:
-        # the slots of any other headers are filled when the first of them is asked for
-        if name not in Headers.__slots__ or self._written is None:
-            raise AttributeError(name)
-        super().__init__(
-            [(each, value if each == "Content-Length" else value.encode()) for each, value in self._written]
-        )
-        self._written = None
-        return getattr(self, name)
+    def unchanged_for(self, body: object) -> Sequence[tuple[str, Any]] | None:
+        """The pairs as they were given, if none has changed and they are those of a request with this body."""
+        return self._given if self._names is None and body is self._body else None
 
 
-def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes, *, encoding: str = "latin-1") -> bytes:
+def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes) -> bytes:
     """A POST to the root of *host* as it goes over the wire.
 
     Raises ValueError for a header that would end before its line does.
@@ -138,7 +126,7 @@ def request_bytes(host: str, headers: Iterable[tuple[str, Any]], body: bytes, *,
     if head.count("\r") != breaks or head.count("\n") != breaks or "\0" in head:
         msg = "a header of the request holds the end of a line"
         raise ValueError(msg)
-    return head.encode(encoding) + _END_OF_HEAD + body
+    return head.encode("latin-1") + _END_OF_HEAD + body
 
 
 @dataclass
@@ -152,7 +140,7 @@ class Answer:
     """Whether the connection may carry another request."""
 
 
-class Received:
+class ClientResponse:
     """An answer as a response of botocore's, which answers to `content` as the mode has it; its *body* is at hand."""
 
     def __init__(self, url: str, answer: Answer) -> None:
@@ -170,19 +158,19 @@ class _Head:
 class Reader:
     """Takes what arrives for one request, until its answer is whole.
 
-    What arrives is put into `buffer()`, and then told of by `received()`: so a long body is written once, where it
-    stays. *room* is where heads arrive, and short bodies with them; a connection has one for all its answers.
+    What arrives is put into `buffer()`, and then told of by `received()`: so a long body is received into the memory
+    where it stays. *room* is for heads, and short bodies with them; a connection has one for all its answers.
     """
 
     def __init__(self, room: memoryview) -> None:
         self._room = room
-        self._arrived: bytes | bytearray = b""
+        self._arrived = b""
         """What came before the head was whole, or all of an answer of another form."""
         self._head: _Head | None = None
         self._body = bytearray()
         self._rest: memoryview | None = None
         """The part of the body that is still to come."""
-        self._unusual = False
+        self._unusual = self._chunked = False
 
     def buffer(self) -> memoryview:
         """Where the next bytes are to be put; never empty before the answer is whole."""
@@ -203,7 +191,7 @@ class Reader:
         if self._head is not None:
             missing = 0 if self._rest is None else len(self._rest)
             return self._answer(self._head, self._body[: self._head.length - missing], reusable=False)
-        answer = _read_elsewhere(bytes(self._arrived), ended=True)
+        answer = _read_elsewhere(self._arrived, ended=True)
         if answer is None:
             msg = "the connection ended before an answer"
             raise HTTPException(msg)
@@ -211,20 +199,16 @@ class Reader:
 
     def _begun(self, data: bytes) -> Answer | None:
         """The same for bytes that came with the head or before it."""
-        if not self._arrived:
-            self._arrived = data
-        elif isinstance(self._arrived, bytes):
-            self._arrived = bytearray(self._arrived) + data
-        else:
-            self._arrived += data
+        self._arrived += data
         if not self._unusual:
             self._begin()
         if self._unusual:
-            return _read_elsewhere(bytes(self._arrived), ended=False)
-        head = self._head
+            # to look for the end of the last chunk at each piece would take too long
+            may_be_whole = not self._chunked or self._arrived.endswith(_ENDS)
+            return _read_elsewhere(self._arrived, ended=False) if may_be_whole else None
+        head, first = self._head, self._arrived
         if head is None:
             return None
-        first = bytes(self._arrived)
         if len(first) >= head.length:
             # what comes behind the body answers nothing that was asked
             return self._answer(head, first[: head.length], reusable=len(first) == head.length)
@@ -245,6 +229,7 @@ class Reader:
         head = _usual_head(self._arrived[:end].decode("latin-1"))
         if head is None or head.length > _LONGEST_BODY:
             self._unusual = True
+            self._chunked = _CHUNKED.search(self._arrived, 0, end) is not None
             return
         self._head, self._arrived = head, self._arrived[end + len(_END_OF_HEAD) :]
 
@@ -262,7 +247,7 @@ def _usual_head(text: str) -> _Head | None:
         return None
     given: list[tuple[str, str]] = []
     values: dict[str, str] = {}
-    for line in islice(lines, 1, None):
+    for line in lines[1:]:
         name, colon, value = line.partition(":")
         lowered = _lowered(name)
         if not colon or lowered is None:

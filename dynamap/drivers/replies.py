@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import msgspec
 
+from dynamap.codec import Body
 from dynamap.drivers.messages import Headers
-from dynamap.plan import Body
 
 __all__ = ["parsed_reply"]
 

@@ -30,7 +30,7 @@ from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util.wait import wait_for_read
 
 from dynamap.drivers.failures import NeverConnected
-from dynamap.drivers.messages import Answer, Reader, Received, WrittenHeaders, request_bytes
+from dynamap.drivers.messages import Answer, ClientResponse, Reader, RequestHeaders, request_bytes
 
 __all__ = [
     "ROOM",
@@ -38,9 +38,9 @@ __all__ = [
     "Origin",
     "Settings",
     "Transport",
-    "arrivals",
     "message_of",
     "origin_of",
+    "readable_check",
     "time_to_read",
     "translated",
     "transport_of",
@@ -99,7 +99,7 @@ class NotSecured(NeverConnected):
     """There was a connection, and no agreement on TLS."""
 
 
-class Response(Received):
+class Response(ClientResponse):
     """An answer in the form of botocore's `AWSResponse`."""
 
     raw = None
@@ -193,24 +193,23 @@ class _Connection:
 
     def __init__(self, opened: Any) -> None:
         self._opened = opened
-        self._wire: socket.socket = opened.sock
+        self._socket: socket.socket = opened.sock
         self._room = memoryview(bytearray(ROOM))
-        self._patience: float | None = None
-        self.has_arrived = arrivals(self._wire)
+        self._timeout: float | None = None
+        self.is_readable = readable_check(self._socket)
 
     def ask(self, data: bytes, seconds: float) -> Answer:
         """The answer to this request, of which something is to arrive every so many seconds."""
-        wire = self._wire
-        if seconds != self._patience:
-            # a call of the system's
-            wire.settimeout(seconds)
-            self._patience = seconds
+        if seconds != self._timeout:
+            # a system call, and the time is mostly the same
+            self._socket.settimeout(seconds)
+            self._timeout = seconds
         # an answer may have come before the connection was closed
         with suppress(BrokenPipeError, ConnectionResetError):
-            wire.sendall(data)
+            self._socket.sendall(data)
         reader = Reader(self._room)
         while True:
-            count = wire.recv_into(reader.buffer())
+            count = self._socket.recv_into(reader.buffer())
             answer = reader.received(count) if count else reader.end()
             if answer is not None:
                 return answer
@@ -219,13 +218,14 @@ class _Connection:
         self._opened.close()
 
 
-def arrivals(wire: Any) -> Callable[[], bool]:
+def readable_check(connection: socket.socket) -> Callable[[], bool]:
     """What tells of an idle connection whether something has arrived, be it its end: nobody has asked for that."""
     polls: Any = getattr(select, "poll", None)
     if polls is None:
-        return lambda: wait_for_read(wire, timeout=0)
+        return lambda: wait_for_read(connection, timeout=0)
+    # kept: to make one for each call costs more than the question
     poll = polls()
-    poll.register(wire, select.POLLIN)
+    poll.register(connection, select.POLLIN)
     return lambda: bool(poll.poll(0))
 
 
@@ -237,9 +237,9 @@ def message_of(request: Any, origin: Origin) -> bytes | None:
     headers, body = request.headers, request.body
     if request.method != "POST" or type(body) is not bytes:
         return None
-    written = headers.written_for(body) if type(headers) is WrittenHeaders else None
-    if written is not None:
-        return request_bytes(origin.host_header, written, body, encoding="utf-8")
+    unchanged = headers.unchanged_for(body) if type(headers) is RequestHeaders else None
+    if unchanged is not None:
+        return request_bytes(origin.host_header, unchanged, body)
     is_usual = (
         headers.get("Content-Length") == str(len(body))
         and "Transfer-Encoding" not in headers
@@ -267,7 +267,7 @@ class _Pool:
                 connection = self._idle.pop()
             except IndexError:
                 return None
-            if not connection.has_arrived():
+            if not connection.is_readable():
                 return connection
             connection.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
@@ -60,7 +60,6 @@ class Entity(Generic[M]):
         self._stored_keys = stored_keys
         self.has_stored_keys = bool(stored_keys)
         """Whether attributes of fields are keys too, so that not all that the fields hold can be stored."""
-        self._key_code: KeyCode | None = None
         self._resolved: dict[tuple[type, str], Resolved] = {}
         self.derived: dict[str, Any] = {}
         """What others keep for the class in this table, by their own names."""
@@ -88,7 +87,7 @@ class Entity(Generic[M]):
     def take_parts(self, parts: Sequence[KeyPart]) -> None:
         """Take key parts that refuse what would be another entity's key; made by Table only."""
         self.key_parts = tuple(parts)
-        self._key_code = None
+        self.__dict__.pop("key_code", None)
 
     def __repr__(self) -> str:
         return f"Entity({self.cls.__qualname__})"
@@ -213,20 +212,15 @@ class Entity(Generic[M]):
     def key(self, values: Mapping[str, Any]) -> dict[str, Wire]:
         """The primary key for these field values, all of them and no others. Raises KeyValueError."""
         try:
-            made = (self._key_code or self.key_code).of_values(values)
+            made = self.key_code.of_values(values)
         except Exception:  # noqa: BLE001 - whatever it is, the parts say it
             made = None
         return self.key_by_parts(values) if made is None else made
 
-    @property
+    @cached_property
     def key_code(self) -> KeyCode:
         """What is generated for its keys, made when the first is."""
-        found = self._key_code
-        if found is None:
-            title = self.cls.__qualname__
-            found = key_code(title, self._fields, self.key_fields, self.key_parts, self.indexes)
-            self._key_code = found
-        return found
+        return key_code(self.cls.__qualname__, self._fields, self.key_fields, self.key_parts, self.indexes)
 
     def key_by_parts(self, values: Mapping[str, Any]) -> dict[str, Wire]:
         """The same as `key`, without generated code."""
@@ -270,7 +264,7 @@ class Entity(Generic[M]):
     def key_of(self, instance: M) -> dict[str, Wire]:
         """The primary key of an instance. Raises KeyValueError."""
         try:
-            made = (self._key_code or self.key_code).of_instance(instance)
+            made = self.key_code.of_instance(instance)
         except Exception:  # noqa: BLE001 - whatever it is, the parts say it
             made = None
         return self.key_by_parts(self.key_values(instance)) if made is None else made

@@ -14,12 +14,12 @@ M = TypeVar("M")
 
 
 class _Writer:
-    """What is the same for all items of an entity; without an *encode* they are made as dicts."""
+    """What is the same for all items of an entity; without an *encoder* they are made as dicts."""
 
     def __init__(self, entity: Entity[Any]) -> None:
         layout = entity.layout
         name = layout.discriminator
-        self.encode: JsonEncoder | None = None
+        self.encoder: JsonEncoder | None = None
         names = {field.attribute for field in entity.shape.fields if field.stored}
         others = [key.name for key in layout.keys]
         others += [part.attribute for use in entity.indexes for part in use.computed]
@@ -28,7 +28,7 @@ class _Writer:
         if not entity.has_stored_keys and names.isdisjoint(others):
             keys = {key.name: key.wire_type for key in layout.keys}
             constants: dict[str, Wire] = {} if name is None else {name: {"S": entity.name}}
-            self.encode = compiled(entity.shape).json_encoder(entity.version, keys, constants)
+            self.encoder = compiled(entity.shape).json_encoder(entity.version, keys, constants)
 
 
 def json_item(entity: Entity[M], instance: M, key: dict[str, Wire]) -> JsonItem | None:
@@ -39,7 +39,7 @@ def json_item(entity: Entity[M], instance: M, key: dict[str, Wire]) -> JsonItem 
     writer: _Writer | None = entity.derived.get("json item")
     if writer is None:
         writer = entity.derived["json item"] = _Writer(entity)
-    json = None if writer.encode is None else writer.encode(instance, key)
+    json = None if writer.encoder is None else writer.encoder(instance, key)
     if json is None:
         return None
     if not entity.indexes:

@@ -57,9 +57,10 @@ class Layout:
             return lambda item: tuple(
                 [Decimal(item[name][tag]) if tag == "N" else item[name][tag] for name, tag in keys]
             )
-        (pk, of_pk), (sk, of_sk) = keys[0], keys[-1]
-        if self.sort is None:
-            return lambda item: (item[pk][of_pk],)
+        if len(keys) == 1:
+            ((only, tag),) = keys
+            return lambda item: (item[only][tag],)
+        (pk, of_pk), (sk, of_sk) = keys
         return lambda item: (item[pk][of_pk], item[sk][of_sk])
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from dynamap.codec import ClassShape, Wire
+from dynamap.codec import Body, ClassShape, Wire
 from dynamap.codec.generated import compiled, item_from_json
 from dynamap.codec.generated.structs import field_of
 from dynamap.codec.generated.values import from_json
@@ -147,17 +147,17 @@ class StoredItems:
         if ttl is not None:
             types.setdefault(ttl, dict[str, Any])
         extra = {name: field_of(name) for name in types if name not in fields}
-        self._keys = [({**fields, **extra}[key.name], key.wire_type) for key in layout.keys]
-        self._plain_keys = all(tag != "N" for _, tag in self._keys)
-        contents: Any = attrgetter(*(f"{field}.{tag}" for field, tag in self._keys))
-        self._contents: Callable[[StoredItem], Any] = contents
-        self.identity: Callable[[StoredItem], tuple[Any, ...]] = self._identity
+        attributes = {**fields, **extra}
+        keys = [(attrgetter(f"{attributes[key.name]}.{key.wire_type}"), key.wire_type) for key in layout.keys]
+        self.identity: Callable[[StoredItem], tuple[Any, ...]]
         """The contents of an item's key; numbers by value, as the service compares."""
-        if self._plain_keys and len(self._keys) > 1:
-            self.identity = contents
+        if len(keys) > 1 and all(tag != "N" for _, tag in keys):
+            self.identity = attrgetter(*(f"{attributes[key.name]}.{key.wire_type}" for key in layout.keys))
+        else:
+            self.identity = lambda item: tuple([Decimal(of(item)) if tag == "N" else of(item) for of, tag in keys])
         if layout.discriminator is not None:
             self._type_field = extra[layout.discriminator]
-            self._said = attrgetter(f"{self._type_field}.S")
+            self._discriminator_of = attrgetter(f"{self._type_field}.S")
         self.struct = msgspec.defstruct(
             shape.cls.__name__,
             [
@@ -169,13 +169,6 @@ class StoredItems:
             namespace={"kept": {**_single(fields, self._compiled.raw_type), **extra}, "reader": self},
             gc=False,
         )
-
-    def _identity(self, item: StoredItem) -> tuple[Any, ...]:
-        contents = self._contents(item) if len(self._keys) > 1 else (self._contents(item),)
-        if self._plain_keys:
-            return contents
-        tags = (tag for _, tag in self._keys)
-        return tuple(Decimal(each) if tag == "N" else each for tag, each in zip(tags, contents, strict=True))
 
     def of_json(self, json: bytes) -> StoredItem | None:
         """The item that is this JSON; None if it cannot be a struct."""
@@ -228,7 +221,7 @@ class StoredItems:
         if self._type_field is None:
             return True
         try:
-            return self._names.issuperset(map(self._said, items))
+            return self._names.issuperset(map(self._discriminator_of, items))
         except AttributeError:
             # one says nothing
             return False
@@ -236,14 +229,13 @@ class StoredItems:
     def read_into(self, items: Sequence[Any], made: list[Any], start: int) -> int:
         """Add the instances that items are, from a position on; answers the position of the first that is UNREAD."""
         position = start
-        rest = items[start:] if start else items
-        if self._version_field is None and self._known is None and self.claims_all(rest):
-            # the same at once, as far as there is nothing to look at by itself
+        # only of all of them: for what is left of them, each time that one is UNREAD, it would take too long
+        if not start and self._version_field is None and self._known is None and self.claims_all(items):
             before = len(made)
             try:
-                self._compiled.decode_structs(rest, made.append)
+                self._compiled.decode_structs(items, made.append)
             except Exception:  # noqa: BLE001 - as above
-                position = start + len(made) - before
+                position = len(made) - before
             else:
                 return len(items)
         for at in range(position, len(items)):
@@ -320,7 +312,7 @@ def _is_single(kind: Any) -> bool:
     return set(contents) <= {str, bytes, bool, msgspec.UnsetType}
 
 
-def whole_items(body: bytes | bytearray, items_of: Callable[[Any], Any]) -> Callable[[int], dict[str, Wire]]:
+def whole_items(body: Body, items_of: Callable[[Any], Any]) -> Callable[[int], dict[str, Wire]]:
     """The items of a reply as dicts, which are made of its *body* when the first is asked for."""
     found: list[dict[str, Wire]] = []
 

@@ -170,7 +170,7 @@ def key_of(scope: Scope[M], given: object) -> tuple[Mapping[str, Any], Item]:
     untyped: Any = given
     kind: Any = type(given)
     if kind is dict:
-        values = scope.filled(untyped) if scope.bound else untyped.copy()
+        values = scope.filled(untyped)
     elif isinstance(given, ItemKey):
         if untyped.entity is not entity.cls:
             msg = f"this is a key of {untyped.entity.__qualname__}, not of {entity.cls.__qualname__}"

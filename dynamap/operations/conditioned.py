@@ -32,12 +32,13 @@ class Conditioned(Builder):
     _expired_included: bool = False
 
     def _begin(self, verb: str, scope: Scope[Any], key: Item, values: dict[str, Any]) -> None:
-        own = self.__dict__
-        own["_runtime"] = scope.runtime
-        own["_scope"] = scope
-        own["_key"] = key
-        own["_values"] = values
-        own["_named"] = Named(verb, scope, values)
+        self.__dict__.update(
+            _runtime=scope.runtime,
+            _scope=scope,
+            _key=key,
+            _values=values,
+            _named=Named(verb, scope, values),
+        )
 
     @property
     def _what(self) -> str:

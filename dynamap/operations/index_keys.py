@@ -65,8 +65,6 @@ def stored_item(entity: Entity[M], instance: M, key: Item) -> Item | JsonItem:
 
 def completed(item: Item | JsonItem, bookkeeping: Item) -> Item | JsonItem:
     """The item with its version and write id, as far as it has them."""
-    if not bookkeeping:
-        return item
     return {**item, **bookkeeping} if isinstance(item, dict) else item.with_attributes(bookkeeping)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from typing_extensions import Self
 
+from dynamap.codec import Body
 from dynamap.errors import ItemDecodeError, RequestError
 from dynamap.expressions import Compiler, Condition, KeyCondition
 from dynamap.markers import D
@@ -24,7 +25,7 @@ from dynamap.operations.replies import joint_page_decoder
 from dynamap.operations.settling import unexpired
 from dynamap.operations.stream import gathered
 from dynamap.operations.targets import Target
-from dynamap.plan import Body, Item, Plan, Reply
+from dynamap.plan import Item, Plan, Reply
 
 __all__ = ["JointScope", "MultiQuery"]
 

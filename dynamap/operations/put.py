@@ -105,9 +105,8 @@ class Put(_PutSteps[D, M, M], Write[D, M], Stores[M]):
         entity = scope.entity
         key = entity.key_of(item)
         self._begin("put", scope, key, entity.key_values(item))
-        own = self.__dict__
-        own["_item"] = stored_item(entity, item, key)
-        own["_read_version"] = entity.read_version(item) if entity.version is not None else 0
+        version = entity.read_version(item) if entity.version is not None else 0
+        self.__dict__.update(_item=stored_item(entity, item, key), _read_version=version)
 
     def returning_old(self) -> PutReturning[D, M, M | None]:
         """Answer the entity that was replaced, None if there was none."""

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
 
+from dynamap.codec import Body
 from dynamap.errors import ItemDecodeError, ItemNotFound, RequestError, SeveralItems
 from dynamap.expressions import Compiler, Condition
 from dynamap.markers import D
@@ -21,7 +22,7 @@ from dynamap.operations.projection import Projection
 from dynamap.operations.replies import page_decoder
 from dynamap.operations.stream import Stream, gathered
 from dynamap.operations.targets import Target
-from dynamap.plan import Body, Call, Emit, Item, Plan, Reply
+from dynamap.plan import Call, Emit, Item, Plan, Reply
 
 __all__ = ["Reading"]
 

@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from dynamap.codec import Body
 from dynamap.codec.generated import item_from_json
 from dynamap.codec.generated.structs import field_of
 from dynamap.model import Entity, StoredItems, joint_struct, whole_items
-from dynamap.plan import Body, Item, Reply
+from dynamap.plan import Item, Reply
 
 __all__ = ["attributes_decoder", "batch_decoder", "item_decoder", "joint_page_decoder", "page_decoder"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import select
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -145,7 +146,33 @@ def test_one_connection_carries_one_call_after_another(opened: Opened) -> None:
         assert server.asked[-1].body == b'{"TableName":"table","Item":{"pk":{"S":"a"}}}'
 
 
-def test_a_connection_that_was_closed_meanwhile_is_replaced_and_nothing_is_sent_twice(opened: Opened) -> None:
+def test_the_sending_is_an_event_where_somebody_handles_it(opened: Opened) -> None:
+    seen: list[str] = []
+
+    def handle(**_rest: object) -> None:
+        seen.append("botocore's own")
+
+    handle.__module__ = "botocore.handlers"
+    with served() as server:
+        client = opened(server.url)
+        events = client.wait(client.driver.client()).meta.events
+        # moto has one for all clients, where other tests have loaded it
+        events._emitter.others.sending = False
+        events.register("before-send", handle)
+        client.run()
+        assert not seen
+        events.register("before-send", lambda **_: seen.append("another's"))
+        client.run()
+        assert seen == ["botocore's own", "another's"]
+
+
+@pytest.mark.parametrize("polls", [True, False])
+def test_a_connection_that_was_closed_meanwhile_is_replaced_and_nothing_is_sent_twice(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, polls: bool
+) -> None:
+    if not polls:
+        # some systems have none
+        monkeypatch.delattr(select, "poll")
     with served() as server:
         client = opened(server.url)
         client.run()

@@ -495,7 +495,7 @@ def test_the_events_of_an_attempt_are_those_of_botocore(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", OWN)
-def test_of_a_client_of_dynamaps_own_only_sending_is_an_event_of_its_own(mode: str) -> None:
+def test_where_somebody_handles_sending_that_is_the_only_event_in_between(mode: str) -> None:
     with opened(mode) as client:
         seen: list[str] = []
         client.register("*", lambda event_name, **_: seen.append(event_name))

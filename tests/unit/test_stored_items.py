@@ -18,7 +18,7 @@ from hypothesis import given
 from dynamap import Attribute, Extras, F, Key, Table, entity, mapped
 from dynamap.codec.generated import item_from_json
 from dynamap.errors import DynamapError, ItemDecodeError
-from dynamap.model import Entity, StoredItem, joint_struct
+from dynamap.model import Entity, StoredItem, StoredItems, joint_struct
 from dynamap.operations.replies import batch_decoder, item_decoder, joint_page_decoder, page_decoder
 from dynamap.plan import Call, Reply
 from tests.damage import damaged
@@ -286,6 +286,28 @@ class Hut:
     id: str
     place: Place
     beds: int = 0
+
+
+@pytest.mark.parametrize("odd", [{0}, {3}, {1, 2}, {0, 1, 2, 3}])
+def test_a_page_is_claimed_once_however_many_of_its_items_are_looked_at_by_themselves(
+    odd: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = entity_of(BUILDINGS, Hut)
+    items = [one.encode(Hut(str(number), Place("x"), 2)) for number in range(4)]
+    for number in odd:
+        items[number]["beds"] = {"N": "2.0"}
+    claimed: list[int] = []
+    claims_all = StoredItems.claims_all
+
+    def counting(self: StoredItems, given: Sequence[Any]) -> bool:
+        claimed.append(len(given))
+        return claims_all(self, given)
+
+    monkeypatch.setattr(StoredItems, "claims_all", counting)
+    read: list[Any] = []
+    one.decode_into(page_decoder(one)(page(items))["Items"], read)
+    assert read == [Hut(str(number), Place("x"), 2) for number in range(4)]
+    assert claimed == [4]
 
 
 @entity("SHED", pk="H#{id}", sk="SHED")

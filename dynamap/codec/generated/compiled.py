@@ -102,9 +102,10 @@ class CompiledClass:
     def json_encoder(
         self, without: str | None, keys: Mapping[str, str], constants: Mapping[str, Wire]
     ) -> JsonEncoder | None:
-        """What writes the item of an instance, with its key, as JSON; see `json_encoders`.
+        """What writes the item of an instance, with its key, as JSON; None for a class that keeps unknown attributes.
 
-        It answers None for what `encode_item` is to judge. None for a class that keeps unknown attributes.
+        *keys* are the wire types of the key's attributes, *constants* what every item has beside its fields; the field
+        *without* is left out. It answers None for what `encode_item` is to judge.
         """
         if self.shape.extras is not None or interpreted():
             return None

@@ -136,7 +136,7 @@ class _JsonEncoder(Encoder):
         if isinstance(shape, SetOf) and several is not None:
             x = self._module.fresh("x")
             if type(shape.element) is Text:
-                # no two of them are the same
+                # a set holds no text twice, so that a list will do
                 elements = f"[{x} if type({x}) is str else surprise() for {x} in {v}]"
             else:
                 elements = f"{{{self._content(shape.element, x)} for {x} in {v}}}"
