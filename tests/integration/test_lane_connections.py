@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import trustme
+import urllib3.util.wait
 
 from dynamap import deadline
 from dynamap.drivers import AsyncDriver, ClientOptions, SyncDriver
@@ -171,8 +172,9 @@ def test_a_connection_that_was_closed_meanwhile_is_replaced_and_nothing_is_sent_
     opened: Opened, monkeypatch: pytest.MonkeyPatch, polls: bool
 ) -> None:
     if not polls:
-        # some systems have none
+        # as on systems that have none
         monkeypatch.delattr(select, "poll")
+        monkeypatch.setattr(urllib3.util.wait, "wait_for_socket", urllib3.util.wait.select_wait_for_socket)
     with served() as server:
         client = opened(server.url)
         client.run()
