@@ -167,6 +167,8 @@ class Reader:
         self._arrived = b""
         """What came before the head was whole, or all of an answer of another form."""
         self._head: _Head | None = None
+        self._start = 0
+        """Where the body begins in what came with the head."""
         self._body = bytearray()
         self._rest: memoryview | None = None
         """The part of the body that is still to come."""
@@ -206,15 +208,17 @@ class Reader:
             # to look for the end of the last chunk at each piece would take too long
             may_be_whole = not self._chunked or self._arrived.endswith(_ENDS)
             return _read_elsewhere(self._arrived, ended=False) if may_be_whole else None
-        head, first = self._head, self._arrived
+        head = self._head
         if head is None:
             return None
-        if len(first) >= head.length:
+        start, count = self._start, len(self._arrived) - self._start
+        if count >= head.length:
             # what comes behind the body answers nothing that was asked
-            return self._answer(head, first[: head.length], reusable=len(first) == head.length)
+            body = self._arrived[start : start + head.length]
+            return self._answer(head, body, reusable=count == head.length)
         self._body = bytearray(head.length)
-        self._body[: len(first)] = first
-        self._rest = memoryview(self._body)[len(first) :]
+        self._body[:count] = memoryview(self._arrived)[start:]
+        self._rest = memoryview(self._body)[count:]
         return None
 
     def _begin(self) -> None:
@@ -231,7 +235,7 @@ class Reader:
             self._unusual = True
             self._chunked = _CHUNKED.search(self._arrived, 0, end) is not None
             return
-        self._head, self._arrived = head, self._arrived[end + len(_END_OF_HEAD) :]
+        self._head, self._start = head, end + len(_END_OF_HEAD)
 
     def _answer(self, head: _Head, body: Body, *, reusable: bool = True) -> Answer:
         stays_open = head.headers.get("connection", "keep-alive").lower() == "keep-alive"

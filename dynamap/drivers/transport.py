@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlsplit
@@ -221,12 +221,18 @@ class _Connection:
 def readable_check(connection: socket.socket) -> Callable[[], bool]:
     """What tells of an idle connection whether something has arrived, be it its end: nobody has asked for that."""
     polls: Any = getattr(select, "poll", None)
+    is_readable: Callable[[], bool]
     if polls is None:
-        return lambda: wait_for_read(connection, timeout=0)
-    # kept: to make one for each call costs more than the question
-    poll = polls()
-    poll.register(connection, select.POLLIN)
-    return lambda: bool(poll.poll(0))
+        is_readable = partial(wait_for_read, connection, timeout=0)
+    else:
+        # kept: to make one for each call costs more than the question
+        poll = polls()
+        poll.register(connection, select.POLLIN)
+        is_readable = lambda: bool(poll.poll(0))  # noqa: E731
+    if isinstance(connection, ssl.SSLSocket):
+        # what came in one record with the answer is no more to be read from the system
+        return lambda: connection.pending() > 0 or is_readable()
+    return is_readable
 
 
 def message_of(request: Any, origin: Origin) -> bytes | None:

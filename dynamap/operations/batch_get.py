@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from types import NoneType
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -219,8 +221,9 @@ class GetMany(Stream[D, "M | None"], Operation[D, "list[M | None]"], Generic[D, 
         answers: list[Any] = []
         entity = self._scope.entity
         try:
-            if all(slot.item is not None for slot in chunk.slots.values()) and entity.ttl_attribute is None:
-                entity.decode_into([slot.item or {} for slot in chunk.places], answers)
+            items: list[Any] = [slot.item for slot in chunk.places]
+            if NoneType not in map(type, items) and entity.ttl_attribute is None:
+                entity.decode_into(items, answers)
             else:
                 self._answer_each(chunk, answers)
         except ItemDecodeError:
@@ -280,7 +283,7 @@ class _Reader(Reader["tuple[Mapping[str, Any], Item]"]):
     """Makes requests of the keys that the iterable gives."""
 
     def __init__(self, scope: Scope[Any], given: Iterator[Any], what: str) -> None:
-        super().__init__(given, what, "key")
+        super().__init__(given, partial(key_of, scope), what, "key")
         self._scope = scope
         self._known: dict[tuple[Any, ...], _Slot] = {}
 
@@ -305,6 +308,3 @@ class _Reader(Reader["tuple[Mapping[str, Any], Item]"]):
         """What this request has read is old now: if asked for again, it is read again."""
         for identity in chunk.slots:
             del self._known[identity]
-
-    def _made(self, given: Any) -> tuple[Mapping[str, Any], Item]:
-        return key_of(self._scope, given)

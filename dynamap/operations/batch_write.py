@@ -283,7 +283,7 @@ class _Reader(Reader[_Entry]):
     """Makes requests of the items or keys that the iterable gives."""
 
     def __init__(self, batch: _Batch, given: Iterator[Any], moment: Moment) -> None:
-        super().__init__(given, batch.what, batch.noun)
+        super().__init__(given, self._entry, batch.what, batch.noun)
         self._batch = batch
         self._moment = moment
         self._waiting: list[_Entry] = []
@@ -311,7 +311,7 @@ class _Reader(Reader[_Entry]):
         self._moment = self._moment.restarted(self._batch.scope.runtime.clock())
         return chunk
 
-    def _made(self, given: Any) -> _Entry:
+    def _entry(self, given: Any) -> _Entry:
         return self._batch.entry(self._batch.scope, given, self.count + 1)
 
     def is_at_end(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from operator import length_hint
 from typing import Any, Final, Generic, TypeVar
@@ -114,12 +114,13 @@ class Given(Generic[T]):
 class Reader(Generic[T]):
     """Makes something of each thing that an iterable gives; *more* until it has ended, or raised the *error*.
 
-    *what* and *noun* are the words of messages, *count* is how many were made. *mistaken* says that the error is about
-    the thing itself, so that its message names its place.
+    *make* raises what is wrong with a thing, *what* and *noun* are the words of messages, *count* is how many were
+    made. *mistaken* says that the error is about the thing itself, so that its message names its place.
     """
 
-    def __init__(self, given: Iterator[Any], what: str, noun: str) -> None:
+    def __init__(self, given: Iterator[Any], make: Callable[[Any], T], what: str, noun: str) -> None:
         self._given = given
+        self._make = make
         self._what = what
         self._noun = noun
         self.more = True
@@ -127,16 +128,12 @@ class Reader(Generic[T]):
         self.mistaken = False
         self.count = 0
 
-    def _made(self, given: Any) -> T:
-        """What is made of one thing. Raises what is wrong with it."""
-        raise NotImplementedError
-
     def _several(self, most: int) -> list[T]:
         """The next ones, no more than so many; fewer where no more are to come."""
         several: list[T] = []
         if not self.more:
             return several
-        make = self._made
+        make = self._make
         making = False
         try:
             for given in islice(self._given, most):

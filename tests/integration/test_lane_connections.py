@@ -371,6 +371,24 @@ def test_without_the_authority_the_first_call_fails_too(opened: Opened, authorit
         assert server.asked == []
 
 
+@pytest.mark.parametrize("secured", [True, False])
+@pytest.mark.parametrize("length", [10, 20_000, 60_000, 100_000])
+def test_what_comes_after_an_answer_answers_no_other_call(
+    opened: Opened, authority: trustme.CA, bundle: Path, length: int, secured: bool
+) -> None:
+    item = f'{{"Item":{{"pk":{{"S":"{"x" * length}"}}}}}}'.encode()
+    refused = reply(b'{"__type":"com.amazonaws#ConditionalCheckFailedException"}', status="400 Bad Request")
+
+    def answer(asked: Any) -> bytes:
+        return reply(item) + reply(b"{}") if "getitem" in asked.head else refused
+
+    with served(answer, tls=context_for(authority, "127.0.0.1") if secured else None) as server:
+        client = opened(server.url)
+        assert len(client.run()["Item"]["pk"]["S"]) == length
+        client.look_around()
+        assert failed(client, PUT).code == "ConditionalCheckFailedException"
+
+
 # ---- proxies
 
 
