@@ -136,7 +136,8 @@ def _with_header(text: str, origin: str) -> str:
 def _check_replaceable(path: Path, origin: str, *, asynchronous: bool) -> None:
     if not path.exists():
         return
-    head, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    # what is no text is no copy either
+    head, _, rest = path.read_text(encoding="utf-8", errors="replace").partition("\n")
     found = _HEADER.fullmatch(head + "\n")
     if found is None or hashlib.sha256(rest.encode()).hexdigest() != found[2]:
         what = "was changed since it was copied" if found else "is no copy of a recipe"

@@ -51,7 +51,9 @@ def watched(emitter: Any) -> Any:
 def _noting(register: Callable[..., object]) -> Callable[..., object]:
     def noting(self: Any, event_name: str, handler: Any, *rest: Any, **more: Any) -> object:
         module = str(getattr(handler, "__module__", None))
-        if module.partition(".")[0] not in _TRUSTED_PACKAGES or module in _REPORTING:
+        trusted = module.partition(".")[0] in _TRUSTED_PACKAGES and module not in _REPORTING
+        # a wrapper has the name of what it wraps
+        if not trusted or hasattr(handler, "__wrapped__"):
             self.others.note(event_name)
         return register(self, event_name, handler, *rest, **more)
 

@@ -21,7 +21,8 @@ _END_OF_HEAD = b"\r\n\r\n"
 _OTHER_ENDS = (b"\n\n", b"\n\r\n")
 _ENDS = (_END_OF_HEAD, *_OTHER_ENDS)
 _CHUNKED = re.compile(rb"\n *transfer-encoding *: *chunked", re.IGNORECASE)
-_ANNOUNCEMENT = b"HTTP/1.1 100"
+# https://www.rfc-editor.org/rfc/rfc9110#name-informational-1xx
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1[0-9][0-9][ \r]")
 # https://www.rfc-editor.org/rfc/rfc9112#name-field-syntax
 _STATUS_LINE = re.compile(r"HTTP/1\.1 ([0-9]{3})(?: [^\r\n\0]*)?", re.ASCII)
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -30,8 +31,8 @@ _FIRST_FINAL = 200
 _BODILESS = (204, 304)
 # what can no more be a head
 _LONGEST_HEAD = 1 << 17
-# room for it is made before it comes; what is longer is read by http.client
-_LONGEST_BODY = 1 << 26
+# room for it is made before it comes; the service counts 16 MB at most, of which JSON makes up to 13 times as much
+_LONGEST_BODY = 1 << 28
 
 
 class Headers(MutableMapping[str, Any]):
@@ -223,7 +224,7 @@ class Reader:
 
     def _begin(self) -> None:
         end = self._arrived.find(_END_OF_HEAD)
-        while end >= 0 and self._arrived.startswith(_ANNOUNCEMENT):
+        while end >= 0 and _INTERIM.match(self._arrived):
             self._arrived = self._arrived[end + len(_END_OF_HEAD) :]
             end = self._arrived.find(_END_OF_HEAD)
         if end < 0:

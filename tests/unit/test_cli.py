@@ -120,13 +120,14 @@ def test_a_changed_copy_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert {each: each.read_bytes() for each in tmp_path.iterdir()} == before
 
 
-def test_a_file_of_the_users_own_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"mine = True\n", b"mine = '\xe9'\n"])
+def test_a_file_of_the_users_own_stays(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "optimistic_locking.py"
-    path.write_text("mine = True\n", encoding="utf-8")
+    path.write_bytes(content)
     code, _, err = run(capsys, "recipes", "copy", "optimistic_locking", str(tmp_path))
     remedy = "nothing was written; move it away, or choose another folder"
     assert (code, err) == (1, f"dynamap: {path} is no copy of a recipe: {remedy}\n")
-    assert path.read_text(encoding="utf-8") == "mine = True\n"
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("target", ["file", "file/inside", "file/deep/down"])

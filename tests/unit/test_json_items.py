@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Annotated, Any
 
 import botocore
 import botocore.client
+import botocore.handlers
 import botocore.monitoring
 import pytest
 
@@ -365,7 +367,7 @@ class Emitter:
 )
 def test_handlers_of_others_are_noted(method: str, event: str, noted: list[str]) -> None:
     emitter = watched(Emitter)
-    getattr(emitter, method)(event, botocore.client.BaseClient._make_api_call)
+    getattr(emitter, method)(event, botocore.handlers.add_recursion_detection_header)
     assert emitter.others == OtherHandlers()
     getattr(emitter, method)(event, lambda **_: None)
     assert emitter.others == OtherHandlers(**dict.fromkeys(noted, True))
@@ -375,6 +377,16 @@ def test_a_handler_without_a_module_is_one_of_others() -> None:
     emitter = watched(Emitter)
     emitter.register("request-created", (lambda **_: None).__call__)
     assert emitter.others.between
+
+
+def test_so_is_one_that_wraps_one_of_botocores() -> None:
+    emitter = watched(Emitter)
+
+    @functools.wraps(botocore.handlers.add_recursion_detection_header)
+    def wrapper(**_: Any) -> None: ...
+
+    emitter.register("before-send", wrapper)
+    assert emitter.others.sending
 
 
 def test_what_reports_attempts_is_one_of_others() -> None:

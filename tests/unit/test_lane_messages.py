@@ -160,6 +160,12 @@ def test_a_connection_is_used_again_unless_the_answer_closes_it(name: str, reusa
     assert answer.reusable is reusable
 
 
+@pytest.mark.parametrize("interim", [b"100 Continue", b"102 Processing", b"103 Early Hints\r\nLink: </x>", b"100"])
+def test_no_interim_answer_is_the_answer(interim: bytes) -> None:
+    data = b"HTTP/1.1 " + interim + b"\r\n\r\n"
+    assert fed(data, USUAL) == fed(data + USUAL) == fed(data, data, USUAL) == fed(USUAL)
+
+
 def test_a_connection_with_more_than_the_answer_is_not_used_again() -> None:
     answer = fed(USUAL + b"H")
     assert answer is not None
@@ -206,6 +212,14 @@ def test_a_long_body_is_not_copied() -> None:
     assert answer is not None
     assert len(answer.body) == size
     assert peak < ROOM
+
+
+def test_there_is_room_for_the_longest_body() -> None:
+    # 16 MB of control characters
+    size = 96 << 20
+    reader = reader_with()
+    assert feed(reader, b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\nx" % size) is None
+    assert len(reader.buffer()) == size - 1
 
 
 def test_no_room_is_made_for_a_body_that_is_beyond_any() -> None:
