@@ -29,6 +29,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
 from urllib3.util.wait import wait_for_read
 
+from dynamap.backoff import time_left
 from dynamap.drivers.failures import NeverConnected
 from dynamap.drivers.messages import Answer, ClientResponse, Reader, RequestHeaders, request_bytes
 
@@ -199,11 +200,11 @@ class _Connection:
         self.is_readable = readable_check(self._socket)
 
     def ask(self, data: bytes, seconds: float) -> Answer:
-        """The answer to this request, of which something is to arrive every so many seconds."""
-        if seconds != self._timeout:
-            # a system call, and the time is mostly the same
-            self._socket.settimeout(seconds)
-            self._timeout = seconds
+        """The answer to this request, of which something is to arrive every so many seconds.
+
+        All of it has to arrive within the enclosing deadline.
+        """
+        self._wait_no_longer_than(seconds)
         # an answer may have come before the connection was closed
         with suppress(BrokenPipeError, ConnectionResetError):
             self._socket.sendall(data)
@@ -213,6 +214,18 @@ class _Connection:
             answer = reader.received(count) if count else reader.end()
             if answer is not None:
                 return answer
+            left = time_left()
+            if left is not None:
+                self._wait_no_longer_than(min(seconds, left))
+
+    def _wait_no_longer_than(self, seconds: float) -> None:
+        if seconds <= 0:
+            msg = "the deadline ended before the answer was whole"
+            raise TimeoutError(msg)
+        if seconds != self._timeout:
+            # a system call, and the time is mostly the same
+            self._socket.settimeout(seconds)
+            self._timeout = seconds
 
     def close(self) -> None:
         self._opened.close()

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import json
 import select
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ import urllib3.util.wait
 from dynamap import deadline
 from dynamap.drivers import AsyncDriver, ClientOptions, SyncDriver
 from dynamap.plan import Call, CallFailed, Plan, Reached
-from tests.lane_servers import ForwardProxy, Server, reply
+from tests.lane_servers import ForwardProxy, Server, read_request, reply
 
 GET = Call("GetItem", {"TableName": "table", "Key": {"pk": {"S": "a"}}})
 PUT = Call("PutItem", {"TableName": "table", "Item": {"pk": {"S": "a"}}})
@@ -281,6 +282,28 @@ def test_a_silent_server_is_given_up_at_the_deadline_and_its_connection_is_not_u
         go_on.set()
         client.run()
         assert server.asked[-1].connection != server.asked[-2].connection
+
+
+class Dripping(Server):
+    """Begins to answer, and goes on a byte at a time."""
+
+    gone = threading.Event()
+
+    def serve(self, connection: socket.socket, number: int) -> None:
+        assert read_request(connection, number) is not None
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+        for _ in range(998):
+            self.gone.wait(0.02)
+            connection.sendall(b" ")
+        connection.sendall(b"}")
+
+
+def test_an_answer_is_to_be_whole_at_the_deadline(opened: Opened) -> None:
+    server = Dripping()
+    client = opened(server.url, warm=False)
+    with deadline(0.3):
+        assert failed(client, PUT).reached is Reached.UNKNOWN
+    server.close()
 
 
 def test_closing_the_driver_closes_the_connections(opened: Opened) -> None:
