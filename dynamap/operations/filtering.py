@@ -88,11 +88,12 @@ def check_whole(target: Target, what: str, *, hydrates: bool) -> None:
 
     *what* names the operation, *hydrates* says that it has a `hydrate()`.
     """
+    if target.index is None:
+        return
     shape = target.entity.shape
     stored = [name for field in shape.fields if field.stored and not field.extras for name in field.read_from]
     missing = [repr(name) for name in target.missing(tuple(stored))]
-    partial = target.index is not None and target.index.projection != "ALL"
-    if partial and shape.extras:
+    if target.index.projection != "ALL" and shape.extras:
         missing.append("what is no field")
     if missing:
         remedy = (

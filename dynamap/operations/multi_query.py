@@ -140,8 +140,8 @@ class MultiQuery(Reading[D, M], Generic[D, M, G]):
         if self._selection.exact:
             return source
         # two ranges may read the same keys and take others of them
-        binding = source.binding + repr(self._selection.each).encode()
-        return replace(source, binding=hashlib.sha256(binding).digest())
+        each = repr(self._selection.each).encode()
+        return replace(source, binding=lambda: hashlib.sha256(source.binding() + each).digest())
 
     def _hiding(self, compiler: Compiler, moment: Moment) -> Hiding:
         made = JointFilter(self._targets, self._others, compiler, unknown=self._looks_for_unknown)

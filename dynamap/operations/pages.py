@@ -44,14 +44,14 @@ class Source:
     """A series of requests: the call without its `Limit` and start, and which of the items it brings count.
 
     *what* names it in messages. *shown* are those of some items that count. *filtered* says that the caller's own
-    condition leaves items out, *binding* stands for all that a cursor belongs to.
+    condition leaves items out, *binding* makes what stands for all that a cursor belongs to.
     """
 
     call: Call
     what: str
     shown: Callable[[list[Item]], list[Item]]
     filtered: bool
-    binding: bytes
+    binding: Callable[[], bytes]
 
     def segment(self, number: int) -> Source:
         """The same of one segment of a scan."""
@@ -209,17 +209,19 @@ class Pager:
         return found
 
 
-def binding_of(operation: str, params: Mapping[str, Any], placeholders: Mapping[str, Any], clock: str | None) -> bytes:
+def binding_of(
+    operation: str, params: Mapping[str, Any], names: Mapping[str, str], values: Mapping[str, Any], clock: str | None
+) -> bytes:
     """What a cursor belongs to: all of a request but for the time, and what it wants of the items.
 
-    *clock* is the placeholder of the time in the filter.
+    *names* and *values* are those of placeholders, *clock* is that of the time in the filter.
     """
-    values = {
-        placeholder: wire
-        for placeholder, wire in placeholders.get("ExpressionAttributeValues", {}).items()
-        if placeholder != clock
-    }
-    bound = [operation, params, placeholders.get("ExpressionAttributeNames", {}), values]
+    bound = [
+        operation,
+        params,
+        names,
+        {placeholder: values[placeholder] for placeholder in values if placeholder != clock},
+    ]
     return hashlib.sha256(json.dumps(bound, sort_keys=True, default=_hexadecimal).encode()).digest()
 
 

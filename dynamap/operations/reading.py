@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from typing_extensions import Self
@@ -306,12 +307,14 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
                 left = None if left is None else left - len(values)
                 start = self._start_after(pager, found, rest)
                 if values:
-                    sealed = None if start is None or keys is None else keys.seal(start, source.binding, now=moment.now)
+                    sealed = (
+                        None if start is None or keys is None else keys.seal(start, source.binding(), now=moment.now)
+                    )
                     yield Emit([Page(values, sealed, skipped)])
                     skipped, start = 0, None
             if start is not None and keys is not None:
                 # `max_pages` ended what brought nothing: without its place nobody could go on
-                yield Emit([Page([], keys.seal(start, source.binding, now=moment.now), skipped)])
+                yield Emit([Page([], keys.seal(start, source.binding(), now=moment.now), skipped)])
 
     def _page_plan(self, keys: CursorKeys, cursor: str | None) -> Plan[Page[M]]:
         moment = self._runtime.moment()
@@ -333,7 +336,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
             start = self._start_after(pager, found, rest)
             if start is None or (values if self._limit is None else len(values) == self._limit):
                 break
-        sealed = None if start is None else keys.seal(start, source.binding, now=moment.now)
+        sealed = None if start is None else keys.seal(start, source.binding(), now=moment.now)
         return Page(values, sealed, skipped)
 
     def _page_request(self, keys: CursorKeys, cursor: str | None, moment: Moment) -> Call | None:
@@ -344,7 +347,7 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         return self._pager(source, start).first_call(self._limit)
 
     def _opened(self, keys: CursorKeys, cursor: str | None, source: Source, moment: Moment) -> Item | None:
-        return None if cursor is None else keys.open(cursor, source.binding, now=moment.now)
+        return None if cursor is None else keys.open(cursor, source.binding(), now=moment.now)
 
     def _start_after(self, pager: PageSource, found: Found, rest: list[Item]) -> Item | None:
         """Where reading goes on if these items of a page are left: after the last one that was taken."""
@@ -363,7 +366,9 @@ class Reading(Stream[D, M], Series[D, "list[M]"], Generic[D, M]):
         text = compiler.condition(hidden.parts)
         if text is not None:
             params["FilterExpression"] = text
-        binding = binding_of(operation, params, compiler.placeholders(), hidden.clock)
+        names, values = compiler.taken()
+        # as they are now; few requests have a cursor
+        binding = partial(binding_of, operation, params.copy(), names, values.copy(), hidden.clock)
         decode = None
         if counting:
             if hidden.complete:

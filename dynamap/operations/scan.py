@@ -163,7 +163,7 @@ class Scan(Reading[D, M]):
             watch = Pace(self._runtime, rate=self._rate, told=self._told, consistent=self._consistent)
         keys = self._runtime.cursor_keys
         if start is None and self._position is not None and keys is not None:
-            start = keys.open(self._position, source.binding, now=self._runtime.clock())
+            start = keys.open(self._position, source.binding(), now=self._runtime.clock())
         if self._segments == 1:
             return Pager(
                 self._runtime,
