@@ -26,8 +26,8 @@ from benchmarks.works import PEERS, WORKS, Works
 Timing = tuple[float, float]
 
 WARM_UP = {work: max(2, count // 10) for work, count in WORKS.items()}
-"""How often each work is done before it is checked and measured, however few the repetitions: the first calls of a
-process fill caches, which would be the larger part of a short measurement."""
+"""How often each work is done before it is checked, and again before it is measured, however few the repetitions: first
+calls fill caches, and the check empties them, which would be the larger part of a short measurement."""
 
 
 def repetitions(work: str, scale: float) -> int:
@@ -67,6 +67,8 @@ def run(stub: Stub, works: Works, names: list[str], scale: float) -> dict[str, T
         check(name, do(), stub.seen())
         gc.collect()
         if count:
+            for _ in range(WARM_UP[name]):
+                do()
             timings[name] = _measured(do, count)
     return timings
 
@@ -89,6 +91,8 @@ async def run_async(
         check(name, await do(), stub.seen())
         gc.collect()
         if count:
+            for _ in range(WARM_UP[name]):
+                await do()
             timings[name] = await _measured_async(do, count)
     if scale:
         verify()
