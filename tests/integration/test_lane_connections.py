@@ -301,7 +301,9 @@ class Dripping(Server):
 def test_an_answer_is_to_be_whole_at_the_deadline(opened: Opened) -> None:
     server = Dripping()
     client = opened(server.url, warm=False)
-    with deadline(0.3):
+    # to make the client may take longer
+    client.wait(client.driver.client())
+    with deadline(0.5):
         assert failed(client, PUT).reached is Reached.UNKNOWN
     server.close()
 
